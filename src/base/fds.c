@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/fds.h"
+
+#include "base/mem.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void fill_standard(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
+static int compare(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+void fds_take_stock(struct fds *ret_given)
+{
+    *ret_given = (struct fds){NULL, 0};
+    fill_standard();
+    DIR *folder = opendir("/proc/self/fd");
+    if (folder == NULL)
+        return;
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        int fd = atoi(entry->d_name);
+        if (fd <= STDERR_FILENO || fd == dirfd(folder))
+            continue;
+        ret_given->numbers = mem_grow(ret_given->numbers, ret_given->count + 1, sizeof fd);
+        ret_given->numbers[ret_given->count++] = fd;
+    }
+    closedir(folder);
+    if (ret_given->count > 1)
+        qsort(ret_given->numbers, ret_given->count, sizeof(int), compare);
+}
+
+static void put_null(int fd, int flags)
+{
+    int null = open("/dev/null", flags | O_CLOEXEC);
+    if (null < 0)
+        return;
+    dup2(null, fd);
+    close(null);
+}
+
+void fds_let_go(struct fds *given)
+{
+    for (size_t i = 0; i < given->count; i++)
+        close(given->numbers[i]);
+    free(given->numbers);
+    *given = (struct fds){NULL, 0};
+    put_null(STDIN_FILENO, O_RDONLY);
+    put_null(STDOUT_FILENO, O_WRONLY);
+}

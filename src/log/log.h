@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: ISC */
+/* Event to line on stderr. One event, one line, one write(2). A line is built by log_line.c in one
+ * of three formats; text is for a terminal, logfmt otherwise. A full or closed stderr never stops
+ * a job. */
+#pragma once
+#include "base/error.h"
+#include "base/now.h"
+#include "log/event.h"
+#include <stdint.h>
+
+enum log_format { LOG_FORMAT_AUTO, LOG_FORMAT_TEXT, LOG_FORMAT_LOGFMT, LOG_FORMAT_JSON };
+
+/* What is spoken of: fields that are NULL, 0 or NO_INSTANT where they do not apply. */
+struct log_scope {
+    const char *job, *key, *run_id, *holder;
+    int64_t fence;
+    int64_t slot_us;
+    int streak;
+    const char *outcome;
+    int status;   /* of the command; -1: none */
+    int64_t took_ms; /* -1: none */
+    const struct error *error; /* error and sqlstate */
+};
+#define LOG_SCOPE_NONE ((struct log_scope){.slot_us = NO_INSTANT, .status = -1, .took_ms = -1})
+
+struct log {
+    int fd;
+    enum level least; /* lines below it are not written */
+    enum log_format format; /* resolved: never AUTO */
+};
+
+/* Resolves AUTO by isatty(fd). */
+struct log log_open(int fd, enum level least, enum log_format format);
+
+/* Writes the event at its level. sentence is for people: no newline, says what to do where
+ * something can be done. */
+void log_event(struct log *log, enum event event, const struct log_scope *scope,
+               const char *sentence, ...) __attribute__((format(printf, 4, 5)));
+void log_event_at(struct log *log, enum level level, enum event event,
+                  const struct log_scope *scope, const char *sentence, ...)
+    __attribute__((format(printf, 5, 6)));
