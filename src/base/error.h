@@ -6,11 +6,11 @@
 
 enum error_kind {
     ERROR_NONE = 0,
-    ERROR_USAGE,    /* what was typed makes no sense: exit 64 */
-    ERROR_STORE,    /* the store does not answer or refuses: exit 69 */
-    ERROR_SYSTEM,   /* the operating system refused: exit 71 */
-    ERROR_OUTPUT,   /* what was asked for could not be printed: exit 74 */
-    ERROR_CONFIG,   /* a file, a missing schema or right: exit 78 */
+    ERROR_USAGE,  /* what was typed makes no sense: exit 64 */
+    ERROR_STORE,  /* the store does not answer or refuses: exit 69 */
+    ERROR_SYSTEM, /* the operating system refused: exit 71 */
+    ERROR_OUTPUT, /* what was asked for could not be printed: exit 74 */
+    ERROR_CONFIG, /* a file, a missing schema or right: exit 78 */
 };
 
 struct error {

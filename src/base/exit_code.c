@@ -9,12 +9,14 @@ const struct exit_code_row exit_codes[] = {
     {"69", "store", "the store did not answer in time or refused; the command was not started"},
     {"71", "system", "the operating system refused something that leaserun needs"},
     {"74", "output", "what was asked for could not be written"},
-    {"75", "not run", "not run here: the lease is held, the wait is over, or the slot is used up "
-                      "(see --held-exit)"},
+    {"75", "not run",
+     "not run here: the lease is held, the wait is over, or the slot is used up "
+     "(see --held-exit)"},
     {"76", "lost", "the lease was lost while the command ran; the command was ended"},
     {"77", "person", "the run waits for a person's word"},
-    {"78", "configuration", "no store is named, a file has a fault, or the schema or a right is "
-                            "missing"},
+    {"78", "configuration",
+     "no store is named, a file has a fault, or the schema or a right is "
+     "missing"},
     {"124", "timed out", "the command ran longer than --timeout and was ended"},
     {"126", "cannot run", "the command was found but could not be executed"},
     {"127", "not found", "the command was not found"},

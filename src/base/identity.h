@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* Who we are in a lease row. A holder is "host/pid/nonce" with a new nonce for every run: two
- * containers of one name and pid 1 are two holders, and no holder is ever the same process twice. */
+ * containers of one name and pid 1 are two holders, and no holder is ever the same process twice.
+ */
 #pragma once
 #include "base/random.h"
+
 #include <stddef.h>
 #include <stdint.h>
 

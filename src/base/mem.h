@@ -4,10 +4,10 @@
 #pragma once
 #include <stddef.h>
 
-void *mem_alloc(size_t bytes);                  /* zeroed */
-void *mem_array(size_t count, size_t bytes);    /* zeroed; aborts when the product overflows */
+void *mem_alloc(size_t bytes);               /* zeroed */
+void *mem_array(size_t count, size_t bytes); /* zeroed; aborts when the product overflows */
 void *mem_grow(void *old, size_t count, size_t bytes); /* not zeroed */
-char *mem_strdup(const char *text);             /* NULL gives NULL */
+char *mem_strdup(const char *text);                    /* NULL gives NULL */
 char *mem_strndup(const char *text, size_t length);
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

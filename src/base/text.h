@@ -10,7 +10,10 @@ struct text {
     size_t room;
 };
 
-#define TEXT_INIT {NULL, 0, 0}
+#define TEXT_INIT                                                                                  \
+    {                                                                                              \
+        NULL, 0, 0                                                                                 \
+    }
 
 void text_add(struct text *text, const char *string);
 void text_add_bytes(struct text *text, const void *bytes, size_t count);

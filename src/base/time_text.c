@@ -42,13 +42,16 @@ const char *time_text_span(int64_t ms, char ret_text[TIME_TEXT_MAX])
         const char *name;
         int64_t ms;
     } units[] = {{"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1}};
-    enum { LAST = sizeof units / sizeof units[0] - 1 };
+    enum {
+        LAST = sizeof units / sizeof units[0] - 1
+    };
     if (ms <= 0)
         return snprintf(ret_text, TIME_TEXT_MAX, "0s"), ret_text;
     int at = 0;
     while (units[at].ms > ms)
         at++;
-    int used = snprintf(ret_text, TIME_TEXT_MAX, "%" PRId64 "%s", ms / units[at].ms, units[at].name);
+    int used =
+        snprintf(ret_text, TIME_TEXT_MAX, "%" PRId64 "%s", ms / units[at].ms, units[at].name);
     int64_t rest = ms % units[at].ms;
     if (at < LAST - 1 && rest >= units[at + 1].ms)
         snprintf(ret_text + used, (size_t)(TIME_TEXT_MAX - used), " %" PRId64 "%s",

@@ -2,6 +2,7 @@
 /* Names that go into a store: keys, jobs, steps. */
 #pragma once
 #include "base/error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 

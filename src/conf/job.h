@@ -3,10 +3,16 @@
  * and from defaults. settings.c is the one table of them. */
 #pragma once
 #include "guard/guard_protocol.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
-enum once_per { ONCE_PER_NONE, ONCE_PER_MINUTE, ONCE_PER_HOUR, ONCE_PER_DAY };
+enum once_per {
+    ONCE_PER_NONE,
+    ONCE_PER_MINUTE,
+    ONCE_PER_HOUR,
+    ONCE_PER_DAY
+};
 
 struct job {
     char *name; /* NULL for a command given on the command line */

@@ -20,17 +20,20 @@
  *    `leaserun release` for (key, holder) when a lease is held, and exits. */
 #pragma once
 #include "base/identity.h"
+
 #include <stdint.h>
 
 enum guard_message_kind {
     /* leaserun -> guard */
-    GUARD_HOLD,     /* from now on holder may hold the key (sent before the claim leaves): free it on death */
-    GUARD_START,    /* start the command */
+    GUARD_HOLD,  /* from now on holder may hold the key (sent before the claim leaves): free it on
+                    death */
+    GUARD_START, /* start the command */
     GUARD_DEADLINE, /* the deadlines moved */
     GUARD_SIGNAL,   /* send number to the command's group */
     GUARD_STOP,     /* end the tree: number now (0: none), KILL at kill_at_boot_ms */
     GUARD_CONTINUE, /* CONT to the command's group; is_foreground: give it the terminal first */
-    GUARD_PAUSE,    /* leaserun stops itself with the terminal: the deadline ends the tree, not leaserun */
+    GUARD_PAUSE,    /* leaserun stops itself with the terminal: the deadline ends the tree, not
+                       leaserun */
     GUARD_DISMISS,  /* nothing is held any more: end of file is not a death */
     /* guard -> leaserun */
     GUARD_READY,
@@ -42,7 +45,11 @@ enum guard_message_kind {
     GUARD_EMPTY,       /* the tree is gone */
 };
 
-enum guard_stage { GUARD_STAGE_FORK, GUARD_STAGE_CWD, GUARD_STAGE_EXEC };
+enum guard_stage {
+    GUARD_STAGE_FORK,
+    GUARD_STAGE_CWD,
+    GUARD_STAGE_EXEC
+};
 
 enum guard_leftovers {
     GUARD_LEFTOVERS_KILL,  /* TERM, KILL after grace */
@@ -51,25 +58,29 @@ enum guard_leftovers {
 };
 
 /* Which ended the command, told in GUARD_EXITED so that a status of 137 has an author. */
-enum guard_killer { GUARD_KILLER_NONE, GUARD_KILLER_STOP, GUARD_KILLER_DEADLINE };
+enum guard_killer {
+    GUARD_KILLER_NONE,
+    GUARD_KILLER_STOP,
+    GUARD_KILLER_DEADLINE
+};
 
 struct guard_message {
     enum guard_message_kind kind;
-    int32_t number;            /* SIGNAL, STOP, STOPPED: a signal; NOT_STARTED: errno */
-    int32_t status;            /* EXITED */
-    int32_t pid;               /* STARTED; LEFTOVERS: how many */
-    enum guard_stage stage;    /* NOT_STARTED */
-    enum guard_killer killer;  /* EXITED, EMPTY */
+    int32_t number;                 /* SIGNAL, STOP, STOPPED: a signal; NOT_STARTED: errno */
+    int32_t status;                 /* EXITED */
+    int32_t pid;                    /* STARTED; LEFTOVERS: how many */
+    enum guard_stage stage;         /* NOT_STARTED */
+    enum guard_killer killer;       /* EXITED, EMPTY */
     enum guard_leftovers leftovers; /* START */
     int8_t is_foreground;           /* START, CONTINUE: the command's group gets the terminal */
     int8_t keep_hup_ignored, keep_int_ignored, keep_quit_ignored; /* START: a nohup's */
-    int64_t term_at_boot_ms;   /* START, DEADLINE: TERM to the tree then ... */
-    int64_t kill_at_boot_ms;   /* ... KILL then, and leaserun with it. STOP: KILL then, tree only */
-    int64_t grace_ms;          /* START: for leftovers */
-    int64_t fence;             /* START */
+    int64_t term_at_boot_ms; /* START, DEADLINE: TERM to the tree then ... */
+    int64_t kill_at_boot_ms; /* ... KILL then, and leaserun with it. STOP: KILL then, tree only */
+    int64_t grace_ms;        /* START: for leftovers */
+    int64_t fence;           /* START */
     char holder[IDENTITY_HOLDER_MAX]; /* HOLD */
     char run_id[IDENTITY_RUN_ID_MAX]; /* START */
     char slot[40];                    /* START: RFC 3339, or "" */
-    char text[160]; /* LEFTOVERS: "sleep (pid 12), ssh-agent (pid 15)"; NOT_STARTED: the program */
-    int32_t attempt;                  /* START */
+    char text[160];  /* LEFTOVERS: "sleep (pid 12), ssh-agent (pid 15)"; NOT_STARTED: the program */
+    int32_t attempt; /* START */
 };

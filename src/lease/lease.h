@@ -4,6 +4,7 @@
 #pragma once
 #include "base/identity.h"
 #include "store/store.h"
+
 #include <stdint.h>
 
 struct lease_timing {

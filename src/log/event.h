@@ -4,7 +4,13 @@
 #pragma once
 #include <stdbool.h>
 
-enum level { LEVEL_DEBUG, LEVEL_INFO, LEVEL_WARN, LEVEL_ERROR, LEVEL_COUNT };
+enum level {
+    LEVEL_DEBUG,
+    LEVEL_INFO,
+    LEVEL_WARN,
+    LEVEL_ERROR,
+    LEVEL_COUNT
+};
 
 /* "debug" "info" "warn" "error"; -1 from level_parse when it is none of these. */
 const char *level_name(enum level level);
@@ -13,7 +19,7 @@ int level_parse(const char *name);
 enum event {
     EVENT_CLAIM_WON,
     EVENT_CLAIM_HELD,
-    EVENT_CLAIM_WAITS,   /* --wait: waiting for the holder, told once */
+    EVENT_CLAIM_WAITS, /* --wait: waiting for the holder, told once */
     EVENT_SLOT_DONE,
     EVENT_SLOT_EARLY,
     EVENT_SLOT_MISSED,
@@ -27,19 +33,20 @@ enum event {
     EVENT_GUARD_DIED,
     EVENT_LEFTOVERS,
     EVENT_RUN_FINISHED,
-    EVENT_RUN_FAILED,    /* not started, ended by timeout: what leaserun itself must say of it */
+    EVENT_RUN_FAILED, /* not started, ended by timeout: what leaserun itself must say of it */
     EVENT_RUN_STOPPED,
     EVENT_RUN_ABANDONED,
     EVENT_RELEASE_FAILED,
     EVENT_TERMINAL_STOP, /* Ctrl-Z: how long the lease lasts */
+    EVENT_LINES_LOST,    /* the log's own: stderr took no lines for a while */
     EVENT_COUNT
 };
 
 struct event_row {
-    const char *name;     /* "claim_won" */
-    enum level level;     /* in `run`; callers may raise or lower it where the table says so */
-    const char *when;     /* one clause, for help and manual */
-    const char *fields;   /* those it carries beside at, level, event, key */
+    const char *name;   /* "claim_won" */
+    enum level level;   /* in `run`; callers may raise or lower it where the table says so */
+    const char *when;   /* one clause, for help and manual */
+    const char *fields; /* those it carries beside at, level, event, key */
 };
 
 extern const struct event_row events[EVENT_COUNT];

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: ISC */
 /* Event to line on stderr. One event, one line, one write(2). A line is built by log_line.c in one
  * of three formats; text is for a terminal, logfmt otherwise. A full or closed stderr never stops
- * a job. */
+ * a job: a reader that stands still is waited for once, half a second. */
 #pragma once
 #include "base/error.h"
 #include "base/now.h"
 #include "log/event.h"
+
 #include <stdint.h>
 
-enum log_format { LOG_FORMAT_AUTO, LOG_FORMAT_TEXT, LOG_FORMAT_LOGFMT, LOG_FORMAT_JSON };
+enum log_format {
+    LOG_FORMAT_AUTO,
+    LOG_FORMAT_TEXT,
+    LOG_FORMAT_LOGFMT,
+    LOG_FORMAT_JSON
+};
 
 /* What is spoken of: fields that are NULL, 0 or NO_INSTANT where they do not apply. */
 struct log_scope {
@@ -17,16 +23,19 @@ struct log_scope {
     int64_t slot_us;
     int streak;
     const char *outcome;
-    int status;   /* of the command; -1: none */
-    int64_t took_ms; /* -1: none */
+    int status;                /* of the command; -1: none */
+    int64_t took_ms;           /* -1: none */
     const struct error *error; /* error and sqlstate */
 };
 #define LOG_SCOPE_NONE ((struct log_scope){.slot_us = NO_INSTANT, .status = -1, .took_ms = -1})
 
 struct log {
     int fd;
-    enum level least; /* lines below it are not written */
+    enum level least;       /* lines below it are not written */
     enum log_format format; /* resolved: never AUTO */
+    bool is_cut;            /* the last line stopped in its middle: nobody read fast enough */
+    bool is_stuck;          /* waited for the reader in vain; not waited again until it reads */
+    int dropped_count;      /* lines since then; told once it reads again */
 };
 
 /* Resolves AUTO by isatty(fd). */

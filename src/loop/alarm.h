@@ -4,6 +4,7 @@
  * sleep of the machine it is late by at most ALARM_SLICE_MS. */
 #pragma once
 #include "loop/handles.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>

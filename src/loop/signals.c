@@ -61,8 +61,10 @@ int signals_open(struct signals *signals, uv_loop_t *loop, signal_cb arrived, vo
     if (signals->fd < 0)
         return UV_EMFILE;
     int rc = uv_poll_init(loop, &signals->poll, signals->fd);
-    if (rc != 0)
+    if (rc != 0) {
+        close(signals->fd);
         return rc;
+    }
     signals->poll.data = signals;
     return uv_poll_start(&signals->poll, UV_READABLE, on_readable);
 }

@@ -2,6 +2,7 @@
 /* A call whenever a descriptor can be read (a socket to a guard, a pidfd). */
 #pragma once
 #include "loop/handles.h"
+
 #include <uv.h>
 
 struct watch;

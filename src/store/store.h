@@ -20,26 +20,15 @@
 #include "base/error.h"
 #include "base/identity.h"
 #include "base/now.h"
+#include "conf/store_url.h"
 #include "loop/handles.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>
 
 struct store;
 struct store_request;
-
-/* ---- which store ------------------------------------------------------------------------- */
-
-struct store_config {
-    char *url;    /* postgresql://..., a libpq conninfo, or sqlite:PATH; a secret */
-    char *schema; /* PostgreSQL's schema, "leaserun" by default */
-};
-
-/* True when the URL holds a password, in the authority or as a parameter. */
-bool store_config_has_password(const char *url);
-/* The URL with any password replaced by "***", for logs and check. The caller frees. */
-char *store_config_redacted(const char *url);
-void store_config_done(struct store_config *config); /* wipes and frees */
 
 /* ---- requests ---------------------------------------------------------------------------- */
 
@@ -48,8 +37,8 @@ enum store_kind {
     STORE_RENEW,
     STORE_RELEASE,
     STORE_UNDO,
-    STORE_FREE,    /* give back by (key, holder), whatever the fence: guards, unanswered claims */
-    STORE_REVOKE,  /* a person's `release` */
+    STORE_FREE,   /* give back by (key, holder), whatever the fence: guards, unanswered claims */
+    STORE_REVOKE, /* a person's `release` */
     STORE_STATUS,
     STORE_HISTORY,
     STORE_PURGE,
@@ -72,9 +61,9 @@ enum store_failure {
     FAILURE_UNREACHABLE, /* no connection, no answer in time, 08 53 57P: again, backing off */
     FAILURE_READ_ONLY,   /* 25006: the next host */
     FAILURE_REFUSED,     /* 28xxx, 3D000: who we are, or the database, is refused */
-    FAILURE_SCHEMA,      /* 3F000 42P01 and kin, or a schema we may not use: init, or a newer program */
-    FAILURE_RIGHTS,      /* 42501 */
-    FAILURE_OTHER,       /* everything else that the store said no to */
+    FAILURE_SCHEMA, /* 3F000 42P01 and kin, or a schema we may not use: init, or a newer program */
+    FAILURE_RIGHTS, /* 42501 */
+    FAILURE_OTHER,  /* everything else that the store said no to */
 };
 
 /* Whether a first claim ends on this, rather than going on until its limit. */
@@ -111,10 +100,10 @@ struct claim_item {
 
     /* the answer */
     enum claim_verdict verdict;
-    int64_t fence;                      /* WON */
-    int64_t wait_ms;                    /* HELD: lease or hold left; EARLY: until the slot */
-    int64_t held_since_us;              /* HELD */
-    char other[IDENTITY_HOLDER_MAX];    /* HELD: who; WON with an abandoned run: whose */
+    int64_t fence;                       /* WON */
+    int64_t wait_ms;                     /* HELD: lease or hold left; EARLY: until the slot */
+    int64_t held_since_us;               /* HELD */
+    char other[IDENTITY_HOLDER_MAX];     /* HELD: who; WON with an abandoned run: whose */
     char abandoned[IDENTITY_RUN_ID_MAX]; /* WON: the unfinished run that was closed, or "" */
     int64_t abandoned_fence;
     bool is_first_to_tell; /* MISSED: this claim recorded it, and its caller logs it */
@@ -135,7 +124,8 @@ enum lost_reason {
     LOST_EXPIRED, /* ours, but the store's clock says it is over; nobody holds it */
     LOST_GONE,    /* the row was deleted, or marked released by somebody */
 };
-const char *lost_reason_name(enum lost_reason reason); /* a clause: "taken over by another holder" */
+const char *
+lost_reason_name(enum lost_reason reason); /* a clause: "taken over by another holder" */
 
 struct renew_item {
     const char *key;
@@ -205,9 +195,9 @@ struct revoke {
 
 enum lease_state {
     LEASE_HELD,
-    LEASE_EXPIRED,  /* its holder never released it */
+    LEASE_EXPIRED, /* its holder never released it */
     LEASE_RELEASED,
-    LEASE_ON_HOLD,  /* released, hold-at-least not over */
+    LEASE_ON_HOLD, /* released, hold-at-least not over */
 };
 const char *lease_state_name(enum lease_state state);
 
@@ -255,7 +245,7 @@ struct purge {
     int64_t lease_retention_ms; /* keys without slot, hold, unfinished run */
     int64_t slot_retention_ms;  /* keys with a slot */
     int64_t run_retention_ms;   /* finished runs */
-    const char *forget_key;     /* STORE_FORGET: this key's row and finished runs, once-only included */
+    const char *forget_key; /* STORE_FORGET: this key's row and finished runs, once-only included */
     int64_t leases_deleted;
     int64_t runs_deleted;
 };
@@ -266,7 +256,7 @@ struct init {
 
 /* STORE_INSPECT: what a person should know before they trust this store. */
 struct inspection {
-    char *description; /* "PostgreSQL 15.10, schema leaserun" */
+    char *description;    /* "PostgreSQL 15.10, schema leaserun" */
     struct error *faults; /* each makes `check` fail */
     size_t fault_count;
     char **notes; /* good to know: isolation, synchronous_commit raised per statement, pooler */
@@ -328,14 +318,16 @@ struct store_listener {
  * connecting. Fails (ERROR_CONFIG, ERROR_USAGE) on an unknown scheme, a module that is missing or
  * of another build, or a URL that the backend cannot read. */
 bool store_open(uv_loop_t *loop, const struct store_config *config,
-                const struct store_listener *listener, struct store **ret_store,
-                struct error *err);
+                const struct store_listener *listener, struct store **ret_store, struct error *err);
 
 void store_submit(struct store *store, struct store_request *request);
 
 /* Makes the one callback come soon: CANCELLED at once when the request has not been sent, else
  * nothing changes: its answer or its limit comes. */
 void store_cancel(struct store *store, struct store_request *request);
+
+/* Brings the request's limit nearer: no later than ms from now. */
+void store_hasten(struct store *store, struct store_request *request, int64_t ms);
 
 /* Calls back what still waits with CANCELLED, drops the connection, and then calls closed. */
 typedef void (*store_closed_cb)(void *owner);

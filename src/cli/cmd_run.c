@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/exit_code.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "cli/commands.h"
+#include "loop/signals.h"
+#include "run/run.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct running {
+    uv_loop_t loop;
+    struct signals signals;
+    struct run run;
+    struct handles handles;
+};
+
+/* The command gets leaserun's environment, less what names the store: it may hold a password. */
+static char **environment_for_command(char *const *environment)
+{
+    static const char *const secrets[] = {"LEASERUN_STORE=", "LEASERUN_STORE_FILE="};
+    size_t count = 0;
+    while (environment[count] != NULL)
+        count++;
+    char **kept = mem_array(count + 1, sizeof *kept);
+    size_t kept_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool is_secret = false;
+        for (size_t s = 0; s < sizeof secrets / sizeof secrets[0]; s++)
+            is_secret |= strncmp(environment[i], secrets[s], strlen(secrets[s])) == 0;
+        if (!is_secret)
+            kept[kept_count++] = environment[i];
+    }
+    return kept;
+}
+
+static void on_signal(struct signals *signals, int number)
+{
+    struct running *running = signals->owner;
+    if (number == SIGCHLD)
+        command_reap_strangers();
+    else
+        run_signal(&running->run, number);
+}
+
+/* Not until the loop is idle: a name look-up that hangs in libuv's pool would hold it. */
+static void on_all_closed(struct handles *handles)
+{
+    uv_stop(&LIST_OBJECT(handles, struct running, handles)->loop);
+}
+
+static void on_run_closed(struct handles *handles)
+{
+    struct run *run = LIST_OBJECT(handles, struct run, handles);
+    struct running *running = LIST_OBJECT(run, struct running, run);
+    running->handles.closed = on_all_closed;
+    signals_close(&running->signals, &running->handles);
+}
+
+static void on_run_finished(struct run *run)
+{
+    run_close(run, on_run_closed);
+}
+
+static int perform(struct running *running, const struct run_spec *spec)
+{
+    struct error err;
+    uv_loop_init(&running->loop);
+    int rc = signals_open(&running->signals, &running->loop, on_signal, running);
+    if (rc != 0)
+        error_set(&err, ERROR_SYSTEM, "signals cannot be read: %s", uv_strerror(rc));
+    if (rc != 0 || !run_start(&running->run, &running->loop, spec, on_run_finished, &err)) {
+        fprintf(stderr, "leaserun: %s\n", err.text);
+        return exit_code_of_error(err.kind);
+    }
+    uv_run(&running->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&running->loop); /* refused while such a look-up hangs: main leaves by _exit */
+    return running->run.exit_code;
+}
+
+int cmd_run(struct invocation *invocation)
+{
+    struct options *options = &invocation->options;
+    struct log log = config_open_log(&options->config);
+    char **environment = environment_for_command(invocation->environment);
+    const struct run_spec spec = {
+        .job = &options->config.job,
+        .store = &invocation->store,
+        .log = &log,
+        .argv = options->argv,
+        .environment = environment,
+        .given = &invocation->given,
+        .signals = &invocation->signals,
+    };
+    struct running *running = mem_alloc(sizeof *running);
+    int code = perform(running, &spec);
+    free(running);
+    free(environment);
+    return code;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: ISC */
+/* What was typed: argv to values, by the rows of conf/settings.c and of the command's own options.
+ *
+ * 1. options_parse: argv alone, no file and no environment; every value is checked.
+ * 2. options_settle: leaserun.ini, and over it what was typed.
+ * 3. options_done. */
+#pragma once
+#include "base/error.h"
+#include "base/fds.h"
+#include "conf/config.h"
+#include "conf/settings.h"
+#include "conf/store_url.h"
+#include "loop/signals.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cli_command;
+
+struct options {
+    const struct cli_command *command; /* NULL: only --version or --help was typed */
+    struct config config;              /* complete after options_settle */
+
+    char **operands; /* KEY, FILE...; points into argv */
+    int operand_count;
+    char **argv; /* run: the command behind "--", ends with NULL; points into argv */
+    bool is_help_wanted, is_version_wanted;
+
+    /* of single commands */
+    bool is_dry_run;      /* run */
+    bool is_json;         /* status, history */
+    int64_t max_age_ms;   /* status; 0: not asked */
+    int64_t limit_count;  /* history */
+    bool is_stop;         /* release */
+    int64_t store_fd;     /* release, for the guard; -1: not given */
+    char *holder;         /* release, for the guard */
+    int64_t retention_ms; /* purge */
+    char *forget_key;     /* purge */
+    bool is_print_sql;    /* init */
+    bool is_connect;      /* check */
+    char *mdoc;           /* help */
+    bool is_sample;       /* help */
+
+    /* what was typed, in order, for options_settle */
+    struct option_given {
+        const struct setting *setting;
+        const char *value;
+    } *given;
+    size_t given_count;
+};
+
+/* Everything a command gets to see. For run: options.config.job has key, limits and switches;
+ * options.argv the command; store the resolved store; config_open_log(&options.config) the log. */
+struct invocation {
+    struct options options;
+    struct fds given;             /* descriptors that belong to the command */
+    struct signals_given signals; /* how we were started */
+    char **environment;           /* leaserun's own, LEASERUN_STORE included */
+    struct store_config store;    /* for commands that use one (commands.c: uses_store) */
+};
+
+bool options_parse(int argc, char **argv, struct options *ret_options, struct error *err);
+bool options_settle(struct options *options, struct ini_faults *faults);
+void options_done(struct options *options);

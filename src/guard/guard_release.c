@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: ISC */
+#include "guard/guard_release.h"
+
+#include "base/now.h"
+#include "guard/guard_command.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void become_release(const char *key, const char *holder, int leaserun_fd, int store_fd)
+{
+    char store[16];
+    sigset_t none;
+    snprintf(store, sizeof store, "%d", store_fd);
+    const char *argv[] = {"leaserun", "release", "--store-fd", store, "--holder",
+                          holder,     "--",      key,          NULL};
+    fcntl(store_fd, F_SETFD, 0);
+    fcntl(leaserun_fd, F_SETFD, 0);
+    guard_command_default_signals();
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    fexecve(leaserun_fd, (char *const *)(uintptr_t)argv, environ);
+    perror("leaserun-guard: cannot start leaserun to give the lease back");
+}
+
+void guard_release(const char *key, const char *holder, int leaserun_fd, int store_fd, int child_fd)
+{
+    int64_t until = now_boot_ms() + GUARD_RELEASE_LIMIT_MS;
+    pid_t pid = fork();
+    if (pid == 0) {
+        become_release(key, holder, leaserun_fd, store_fd);
+        _exit(127);
+    }
+    while (pid > 0 && waitpid(pid, NULL, WNOHANG) == 0) {
+        struct pollfd wait = {.fd = child_fd, .events = POLLIN};
+        struct signalfd_siginfo info;
+        int64_t left = until - now_boot_ms();
+        if (left <= 0 || poll(&wait, 1, (int)left) < 0) {
+            kill(pid, SIGKILL);
+            return;
+        }
+        if (wait.revents != 0 && read(child_fd, &info, sizeof info) < 0)
+            continue;
+    }
+}

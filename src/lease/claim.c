@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: ISC */
+#include "lease/claim.h"
+
+#include "base/list.h"
+#include "base/now.h"
+
+#include <string.h>
+
+#define POLL_MS        1000 /* --wait asks no oftener than this */
+#define LEAST_LIMIT_MS 100
+#define GIVE_BACK_MS   1000 /* one bounded try before giving up */
+#define CANCEL_EACH_MS (CLAIM_CANCEL_MS / 2)
+
+static void ask(struct claim *claim);
+
+static void finish(struct claim *claim)
+{
+    alarm_stop(&claim->alarm);
+    claim->listener->finished(claim->owner, claim->result);
+}
+
+/* ---- giving back what may have been won --------------------------------------------------- */
+
+static void on_given_back(struct store_request *request)
+{
+    finish(request->owner);
+}
+
+static void give_back(struct claim *claim, enum store_kind kind)
+{
+    claim->give_back = (struct release_item){
+        .key = claim->lease->key,
+        .holder = claim->lease->holder,
+        .fence = claim->item.fence,
+        .run_id = claim->lease->run_id,
+        .status = -1,
+    };
+    claim->request = (struct store_request){
+        .kind = kind,
+        .limit_ms = claim->is_cancelled ? CANCEL_EACH_MS : GIVE_BACK_MS,
+        .done = on_given_back,
+        .owner = claim,
+        .u.release = {.items = &claim->give_back, .count = 1},
+    };
+    store_submit(claim->store, &claim->request);
+}
+
+static void end(struct claim *claim, enum claim_result result)
+{
+    claim->result = result;
+    if (claim->is_unsure)
+        give_back(claim, STORE_FREE);
+    else
+        finish(claim);
+}
+
+/* ---- the next attempt ---------------------------------------------------------------------- */
+
+static int64_t left_ms(const struct claim *claim)
+{
+    return claim->give_up_boot_ms == INT64_MAX ? INT64_MAX : claim->give_up_boot_ms - now_boot_ms();
+}
+
+static void ask_in(struct claim *claim, int64_t delay_ms)
+{
+    int64_t left = left_ms(claim);
+    if (left <= 0) {
+        end(claim, claim->is_held ? CLAIM_RESULT_HELD : CLAIM_RESULT_FAILED);
+        return;
+    }
+    alarm_set_in(&claim->alarm, delay_ms < left ? delay_ms : left);
+}
+
+static void on_alarm(struct alarm *alarm)
+{
+    struct claim *claim = LIST_OBJECT(alarm, struct claim, alarm);
+    if (claim->is_cancelled && claim->is_asking)
+        return;
+    if (left_ms(claim) <= 0)
+        end(claim, claim->is_held ? CLAIM_RESULT_HELD : CLAIM_RESULT_FAILED);
+    else
+        ask(claim);
+}
+
+/* ---- answers ------------------------------------------------------------------------------- */
+
+static void on_won(struct claim *claim)
+{
+    struct lease *lease = claim->lease;
+    lease->sent_boot_ms = claim->request.sent_boot_ms;
+    if (claim->is_cancelled) {
+        claim->result = CLAIM_RESULT_CANCELLED;
+        give_back(claim, STORE_UNDO);
+        return;
+    }
+    /* We were stopped between asking and reading: too little of the lease is left to start. */
+    if (now_boot_ms() >= lease_term_boot_ms(lease)) {
+        claim->is_unsure = true;
+        claim->item.attempt++;
+        ask(claim);
+        return;
+    }
+    lease->fence = claim->item.fence;
+    claim->result = CLAIM_RESULT_WON;
+    finish(claim);
+}
+
+static void on_held(struct claim *claim)
+{
+    claim->is_held = true;
+    if (!claim->spec.may_wait || left_ms(claim) <= 0) {
+        end(claim, CLAIM_RESULT_HELD);
+        return;
+    }
+    if (!claim->has_waited)
+        claim->listener->waits(claim->owner, &claim->item);
+    claim->has_waited = true;
+    int64_t wait = claim->item.wait_ms;
+    ask_in(claim, wait < POLL_MS && wait > 0 ? wait : POLL_MS);
+}
+
+static void on_early(struct claim *claim)
+{
+    if (!claim->was_early)
+        claim->listener->early(claim->owner, &claim->item);
+    claim->was_early = true;
+    /* The slot decides, not the limit for an answer: the store did answer. */
+    if (claim->give_up_boot_ms != INT64_MAX)
+        claim->give_up_boot_ms += claim->item.wait_ms;
+    ask_in(claim, claim->item.wait_ms > 0 ? claim->item.wait_ms : 1);
+}
+
+static void on_verdict(struct claim *claim)
+{
+    claim->is_held = false;
+    switch (claim->item.verdict) {
+    case CLAIM_WON:
+        on_won(claim);
+        return;
+    case CLAIM_HELD:
+        on_held(claim);
+        return;
+    case CLAIM_DONE:
+        end(claim, CLAIM_RESULT_DONE);
+        return;
+    case CLAIM_MISSED:
+        end(claim, CLAIM_RESULT_MISSED);
+        return;
+    case CLAIM_EARLY:
+        on_early(claim);
+        return;
+    case CLAIM_RACED:
+        error_set(&claim->error, ERROR_STORE, "others were faster at every try");
+        ask_in(claim, backoff_next_ms(&claim->conflict));
+        return;
+    }
+}
+
+static void on_failed(struct claim *claim)
+{
+    const struct store_request *request = &claim->request;
+    claim->error = request->error;
+    claim->failure = request->failure;
+    /* Only silence leaves it open whether the claim was committed. */
+    claim->is_unsure = request->failure == FAILURE_UNREACHABLE && request->sent_boot_ms != 0;
+    if (claim->is_unsure)
+        claim->item.attempt++;
+    if (store_failure_is_final(request->failure) && !claim->is_answered) {
+        end(claim, CLAIM_RESULT_FAILED);
+        return;
+    }
+    claim->is_held = false;
+    if (request->failure == FAILURE_CONFLICT)
+        ask_in(claim, backoff_next_ms(&claim->conflict));
+    else
+        ask_in(claim, backoff_next_ms(&claim->outage));
+}
+
+static void on_claimed(struct store_request *request)
+{
+    struct claim *claim = request->owner;
+    claim->is_asking = false;
+    if (request->outcome == STORE_ANSWERED) {
+        claim->is_answered = true;
+        claim->is_unsure = false;
+        backoff_reset(&claim->outage);
+    }
+    if (claim->is_cancelled && request->outcome != STORE_ANSWERED) {
+        claim->is_unsure = request->sent_boot_ms != 0 && request->outcome == STORE_FAILED;
+        end(claim, CLAIM_RESULT_CANCELLED);
+    } else if (claim->is_cancelled && claim->item.verdict != CLAIM_WON) {
+        end(claim, CLAIM_RESULT_CANCELLED);
+    } else if (request->outcome == STORE_ANSWERED) {
+        on_verdict(claim);
+    } else {
+        on_failed(claim);
+    }
+}
+
+static void ask(struct claim *claim)
+{
+    int64_t limit = claim->lease->timing.attempt_ms;
+    int64_t left = left_ms(claim);
+    if (left < limit)
+        limit = left < LEAST_LIMIT_MS ? LEAST_LIMIT_MS : left;
+    claim->item.limit_ms = limit;
+    claim->request = (struct store_request){
+        .kind = STORE_CLAIM,
+        .limit_ms = limit,
+        .done = on_claimed,
+        .owner = claim,
+        .u.claim = {.items = &claim->item, .count = 1},
+    };
+    claim->is_asking = true;
+    store_submit(claim->store, &claim->request);
+}
+
+/* ---- the claim itself ---------------------------------------------------------------------- */
+
+void claim_start(struct claim *claim, uv_loop_t *loop, struct store *store, struct lease *lease,
+                 const struct claim_spec *spec, const struct claim_listener *listener, void *owner)
+{
+    *claim = (struct claim){
+        .lease = lease,
+        .spec = *spec,
+        .store = store,
+        .listener = listener,
+        .owner = owner,
+        .conflict = {.first_ms = 1, .most_ms = 100},
+        .outage = {.first_ms = 100, .most_ms = 2000},
+        .give_up_boot_ms = INT64_MAX,
+    };
+    if (spec->give_up_ms != INT64_MAX)
+        claim->give_up_boot_ms = now_boot_ms() + spec->give_up_ms;
+    claim->item = (struct claim_item){
+        .key = lease->key,
+        .holder = lease->holder,
+        .run_id = lease->run_id,
+        .job = lease->job,
+        .attempt = 1,
+        .ttl_ms = lease->timing.ttl_ms,
+        .hold_ms = spec->hold_ms,
+        .slot_us = lease->slot_us,
+        .start_within_ms = spec->slot_window_ms,
+        .is_once = spec->is_once,
+        .guard_pid = spec->guard_pid,
+    };
+    alarm_init(&claim->alarm, loop, on_alarm);
+    ask(claim);
+}
+
+static void on_cancel_limit(struct alarm *alarm)
+{
+    struct claim *claim = LIST_OBJECT(alarm, struct claim, alarm);
+    if (!claim->is_asking)
+        end(claim, CLAIM_RESULT_CANCELLED);
+}
+
+void claim_cancel(struct claim *claim)
+{
+    if (claim->is_cancelled)
+        return;
+    claim->is_cancelled = true;
+    if (!claim->is_asking) {
+        /* Between two attempts, or giving something back already: finish from the loop. */
+        claim->alarm.ring = on_cancel_limit;
+        if (claim->alarm.is_set)
+            alarm_set_in(&claim->alarm, 0);
+        return;
+    }
+    store_cancel(claim->store, &claim->request);
+    if (claim->request.sent_boot_ms != 0)
+        store_hasten(claim->store, &claim->request, CANCEL_EACH_MS);
+}
+
+void claim_close(struct claim *claim, struct handles *handles)
+{
+    alarm_close(&claim->alarm, handles);
+}

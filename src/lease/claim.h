@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: ISC */
+/* Asks for the lease until there is an answer to act on: repeats what failed, waits where waiting
+ * was asked for, sleeps until a slot that is early, and leaves nothing behind when given up. */
+#pragma once
+#include "base/backoff.h"
+#include "lease/lease.h"
+#include "loop/alarm.h"
+
+#include <stdbool.h>
+
+enum claim_result {
+    CLAIM_RESULT_WON,       /* the lease is filled; its deadline runs */
+    CLAIM_RESULT_HELD,      /* by another, and the wait is over */
+    CLAIM_RESULT_DONE,      /* slot started by another, or once-only has succeeded */
+    CLAIM_RESULT_MISSED,    /* the slot's window is over */
+    CLAIM_RESULT_FAILED,    /* error and failure say why */
+    CLAIM_RESULT_CANCELLED, /* by claim_cancel; a claim won meanwhile was undone */
+};
+
+struct claim_spec {
+    int64_t hold_ms;
+    int64_t slot_window_ms; /* with a slot: refused by the store later than slot + this */
+    bool is_once;
+    int64_t guard_pid;
+    bool may_wait;      /* for a holder to go; without it HELD is an answer */
+    int64_t give_up_ms; /* after this long without a lease: HELD or FAILED, whichever was last */
+};
+
+struct claim;
+struct claim_listener {
+    void (*finished)(void *owner, enum claim_result result);
+    /* On the way, each at most once: waiting for a holder, an early slot. */
+    void (*waits)(void *owner, const struct claim_item *answer);
+    void (*early)(void *owner, const struct claim_item *answer);
+};
+
+struct claim {
+    struct lease *lease;
+    struct claim_spec spec;
+    struct store *store;
+    const struct claim_listener *listener;
+    void *owner;
+
+    struct claim_item item; /* the last answer, for whoever tells it */
+    struct store_request request;
+    struct release_item give_back;
+    struct alarm alarm;
+    int64_t give_up_boot_ms;
+    struct backoff conflict, outage;
+    enum claim_result result;   /* once decided, while something is given back */
+    struct error error;         /* FAILED: the last fault */
+    enum store_failure failure; /* FAILED: its kind */
+    bool is_asking;             /* the request is with the store */
+    bool is_cancelled;
+    bool is_held;     /* the last answer was HELD */
+    bool is_answered; /* some attempt was: later faults do not end the claim at once */
+    bool is_unsure;   /* the last attempt was sent and not answered: it may have won */
+    bool has_waited, was_early;
+};
+
+/* lease: key, job, holder, run_id, slot_us, timing are set. Calls finished once, from the loop. */
+void claim_start(struct claim *claim, uv_loop_t *loop, struct store *store, struct lease *lease,
+                 const struct claim_spec *spec, const struct claim_listener *listener, void *owner);
+
+/* Ends it within CLAIM_CANCEL_MS, database or not. */
+#define CLAIM_CANCEL_MS 800
+void claim_cancel(struct claim *claim);
+
+void claim_close(struct claim *claim, struct handles *handles);

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: ISC */
+#include "lease/release.h"
+
+#include "base/list.h"
+#include "base/now.h"
+
+#define LEAST_LIMIT_MS 100
+
+static void ask(struct release *release);
+
+static void finish(struct release *release)
+{
+    alarm_stop(&release->alarm);
+    release->finished(release->owner);
+}
+
+static void on_answer(struct store_request *request)
+{
+    struct release *release = request->owner;
+    release->is_asking = false;
+    if (request->outcome == STORE_ANSWERED) {
+        release->is_done = true;
+        finish(release);
+        return;
+    }
+    release->error = request->error;
+    int64_t left = release->give_up_boot_ms - now_boot_ms();
+    if (left <= 0 || store_failure_is_final(request->failure)) {
+        finish(release);
+        return;
+    }
+    int64_t delay = backoff_next_ms(&release->backoff);
+    alarm_set_in(&release->alarm, delay < left ? delay : left);
+}
+
+static void on_alarm(struct alarm *alarm)
+{
+    struct release *release = LIST_OBJECT(alarm, struct release, alarm);
+    if (release->give_up_boot_ms <= now_boot_ms())
+        finish(release);
+    else
+        ask(release);
+}
+
+static void ask(struct release *release)
+{
+    int64_t left = release->give_up_boot_ms - now_boot_ms();
+    if (left > release->attempt_ms)
+        left = release->attempt_ms;
+    release->request = (struct store_request){
+        .kind = STORE_RELEASE,
+        .limit_ms = left < LEAST_LIMIT_MS ? LEAST_LIMIT_MS : left,
+        .done = on_answer,
+        .owner = release,
+        .u.release = {.items = &release->item, .count = 1},
+    };
+    release->is_asking = true;
+    store_submit(release->store, &release->request);
+}
+
+void release_start(struct release *release, uv_loop_t *loop, struct store *store,
+                   const struct lease *lease, enum run_outcome outcome, int status,
+                   int64_t limit_ms, void (*finished)(void *owner), void *owner)
+{
+    *release = (struct release){
+        .store = store,
+        .finished = finished,
+        .owner = owner,
+        .item = {.key = lease->key,
+                 .holder = lease->holder,
+                 .fence = lease->fence,
+                 .run_id = lease->run_id,
+                 .outcome = outcome,
+                 .status = status},
+        .backoff = {.first_ms = 5, .most_ms = 500},
+        .attempt_ms = lease->timing.attempt_ms,
+        .give_up_boot_ms = now_boot_ms() + limit_ms,
+    };
+    alarm_init(&release->alarm, loop, on_alarm);
+    ask(release);
+}
+
+void release_hasten(struct release *release, int64_t ms)
+{
+    int64_t soon = now_boot_ms() + ms;
+    if (soon >= release->give_up_boot_ms)
+        return;
+    release->give_up_boot_ms = soon;
+    if (release->is_asking)
+        store_hasten(release->store, &release->request, ms);
+    else if (release->alarm.is_set)
+        alarm_set_at(&release->alarm, soon);
+}
+
+void release_close(struct release *release, struct handles *handles)
+{
+    alarm_close(&release->alarm, handles);
+}

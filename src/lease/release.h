@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: ISC */
+/* Gives a lease back and writes the run's outcome, in one statement, repeated within a limit. What
+ * cannot be released runs out by itself: never a reason to wait longer. */
+#pragma once
+#include "base/backoff.h"
+#include "lease/lease.h"
+#include "loop/alarm.h"
+
+#include <stdbool.h>
+
+#define RELEASE_LIMIT_MS 5000
+
+struct release {
+    struct store *store;
+    void (*finished)(void *owner);
+    void *owner;
+    struct release_item item; /* the verdict, once is_done */
+    struct store_request request;
+    struct error error; /* the last fault, when not is_done */
+    struct alarm alarm;
+    struct backoff backoff;
+    int64_t attempt_ms;
+    int64_t give_up_boot_ms;
+    bool is_asking;
+    bool is_done; /* the store answered */
+};
+
+/* Calls finished once, from the loop, within limit_ms. */
+void release_start(struct release *release, uv_loop_t *loop, struct store *store,
+                   const struct lease *lease, enum run_outcome outcome, int status,
+                   int64_t limit_ms, void (*finished)(void *owner), void *owner);
+
+/* Brings the limit nearer: no later than ms from now. */
+void release_hasten(struct release *release, int64_t ms);
+
+void release_close(struct release *release, struct handles *handles);

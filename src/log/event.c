@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: ISC */
+#include "log/event.h"
+
+#include <string.h>
+
+static const char *const level_names[LEVEL_COUNT] = {
+    [LEVEL_DEBUG] = "debug",
+    [LEVEL_INFO] = "info",
+    [LEVEL_WARN] = "warn",
+    [LEVEL_ERROR] = "error",
+};
+
+const char *level_name(enum level level)
+{
+    return level_names[level];
+}
+
+int level_parse(const char *name)
+{
+    for (int level = 0; level < LEVEL_COUNT; level++)
+        if (strcmp(level_names[level], name) == 0)
+            return level;
+    return -1;
+}
+
+/* name: as it stands in a line. level: in `run`. when: one clause that ends "told when ...".
+ * fields: what a line carries beside at, level, event, key and message. */
+const struct event_row events[EVENT_COUNT] = {
+    [EVENT_CLAIM_WON] =
+        {
+            .name = "claim_won",
+            .level = LEVEL_DEBUG,
+            .when = "the lease was won and the command is being started",
+            .fields = "job slot fence run_id holder took_ms",
+        },
+    [EVENT_CLAIM_HELD] =
+        {
+            .name = "claim_held",
+            .level = LEVEL_INFO,
+            .when = "another holds the lease and the command was not run here",
+            .fields = "job slot holder fence took_ms",
+        },
+    [EVENT_CLAIM_WAITS] =
+        {
+            .name = "claim_waits",
+            .level = LEVEL_INFO,
+            .when = "another holds the lease and --wait lets us wait for it; told once",
+            .fields = "job slot holder",
+        },
+    [EVENT_SLOT_DONE] =
+        {
+            .name = "slot_done",
+            .level = LEVEL_DEBUG,
+            .when = "the slot was started by another, or a once-only key has succeeded before",
+            .fields = "job slot holder",
+        },
+    [EVENT_SLOT_EARLY] =
+        {
+            .name = "slot_early",
+            .level = LEVEL_INFO,
+            .when = "this host's clock was ahead of the slot by the store's clock; it was waited for",
+            .fields = "job slot took_ms",
+        },
+    [EVENT_SLOT_MISSED] =
+        {
+            .name = "slot_missed",
+            .level = LEVEL_ERROR,
+            .when = "the slot's window closed and nobody had started it",
+            .fields = "job slot error",
+        },
+    [EVENT_CLAIM_FAILED] =
+        {
+            .name = "claim_failed",
+            .level = LEVEL_ERROR,
+            .when = "the store gave no verdict on the claim in time, or refused it; the command was "
+                    "not run",
+            .fields = "job slot streak took_ms error sqlstate",
+        },
+    [EVENT_CLOCK_AHEAD] =
+        {
+            .name = "clock_ahead",
+            .level = LEVEL_ERROR,
+            .when = "this host's clock is more than a minute ahead of the store's",
+            .fields = "job slot",
+        },
+    [EVENT_RENEW_FAILED] =
+        {
+            .name = "renew_failed",
+            .level = LEVEL_WARN,
+            .when = "a renewal failed and there is time left to repeat it",
+            .fields = "job slot fence run_id error sqlstate",
+        },
+    [EVENT_STORE_LOST] =
+        {
+            .name = "store_lost",
+            .level = LEVEL_WARN,
+            .when = "the connection to the store was lost; told once for each outage",
+            .fields = "error sqlstate",
+        },
+    [EVENT_STORE_RESTORED] =
+        {
+            .name = "store_restored",
+            .level = LEVEL_INFO,
+            .when = "the store answers again",
+            .fields = "took_ms",
+        },
+    [EVENT_STORE_NOTE] =
+        {
+            .name = "store_note",
+            .level = LEVEL_INFO,
+            .when = "the store told something worth knowing, such as a failover",
+            .fields = "fence run_id",
+        },
+    [EVENT_LEASE_LOST] =
+        {
+            .name = "lease_lost",
+            .level = LEVEL_ERROR,
+            .when = "the lease was taken over, revoked or ran out while the command ran; the command "
+                    "is being ended",
+            .fields = "job slot fence run_id holder error sqlstate",
+        },
+    [EVENT_GUARD_DIED] =
+        {
+            .name = "guard_died",
+            .level = LEVEL_ERROR,
+            .when = "the command's guard was killed or stopped answering; the command is being ended",
+            .fields = "job slot fence run_id",
+        },
+    [EVENT_LEFTOVERS] =
+        {
+            .name = "leftovers",
+            .level = LEVEL_WARN,
+            .when = "the command has ended and processes that it started have not",
+            .fields = "job slot fence run_id",
+        },
+    [EVENT_RUN_FINISHED] =
+        {
+            .name = "run_finished",
+            .level = LEVEL_DEBUG,
+            .when = "the command has ended, whatever its status, and the lease was given back",
+            .fields = "job slot fence run_id outcome status took_ms",
+        },
+    [EVENT_RUN_FAILED] =
+        {
+            .name = "run_failed",
+            .level = LEVEL_ERROR,
+            .when = "the command could not be started, or was ended by its timeout",
+            .fields = "job slot fence run_id outcome status took_ms error",
+        },
+    [EVENT_RUN_STOPPED] =
+        {
+            .name = "run_stopped",
+            .level = LEVEL_INFO,
+            .when = "leaserun was told to stop and ended the command",
+            .fields = "job slot fence run_id outcome status took_ms",
+        },
+    [EVENT_RUN_ABANDONED] =
+        {
+            .name = "run_abandoned",
+            .level = LEVEL_ERROR,
+            .when = "an earlier run of this key never told how it ended: its host or its leaserun "
+                    "died",
+            .fields = "job run_id fence holder",
+        },
+    [EVENT_RELEASE_FAILED] =
+        {
+            .name = "release_failed",
+            .level = LEVEL_ERROR,
+            .when = "the lease could not be given back; it ends at the latest when its ttl is over",
+            .fields = "job slot fence run_id outcome status error sqlstate",
+        },
+    [EVENT_TERMINAL_STOP] =
+        {
+            .name = "terminal_stop",
+            .level = LEVEL_WARN,
+            .when = "the command was stopped from the terminal; the line says how long the lease "
+                    "lasts",
+            .fields = "job slot fence run_id",
+        },
+    [EVENT_LINES_LOST] =
+        {
+            .name = "lines_lost",
+            .level = LEVEL_WARN,
+            .when = "lines before this one could not be written: nobody read them, or a disk was "
+                    "full",
+            .fields = "",
+        },
+};

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: ISC */
+#include "log/log.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "log/log_line.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WAIT_MS 500
+
+struct log log_open(int fd, enum level least, enum log_format format)
+{
+    if (format == LOG_FORMAT_AUTO)
+        format = isatty(fd) ? LOG_FORMAT_TEXT : LOG_FORMAT_LOGFMT;
+    return (struct log){.fd = fd, .least = least, .format = format};
+}
+
+/* A blocking write to a pipe that nobody reads would stop renewals with it. A pipe that polls
+ * writable takes PIPE_BUF bytes without blocking. */
+static bool wait_for_room(struct log *log, int64_t give_up_boot_ms)
+{
+    for (;;) {
+        int64_t left_ms = log->is_stuck ? 0 : give_up_boot_ms - now_boot_ms();
+        struct pollfd poll_fd = {.fd = log->fd, .events = POLLOUT};
+        int rc = poll(&poll_fd, 1, left_ms > 0 ? (int)left_ms : 0);
+        if (rc > 0)
+            return true;
+        if (rc == 0 || errno != EINTR) {
+            log->is_stuck = true;
+            return false;
+        }
+    }
+}
+
+/* Returns how many bytes were taken. */
+static size_t write_bytes(struct log *log, const char *bytes, size_t count)
+{
+    int64_t give_up_boot_ms = now_boot_ms() + WAIT_MS;
+    size_t done = 0;
+    while (done < count && wait_for_room(log, give_up_boot_ms)) {
+        size_t chunk = count - done < PIPE_BUF ? count - done : PIPE_BUF;
+        ssize_t written = write(log->fd, bytes + done, chunk);
+        if (written > 0) {
+            done += (size_t)written;
+            log->is_stuck = false;
+        } else if (written < 0 && errno == EAGAIN) {
+            log->is_stuck = now_boot_ms() >= give_up_boot_ms;
+        } else if (written == 0 || errno != EINTR) {
+            break;
+        }
+    }
+    return done;
+}
+
+static void write_line(struct log *log, const struct text *line)
+{
+    if (log->is_cut && write_bytes(log, "\n", 1) == 1)
+        log->is_cut = false;
+    size_t done = log->is_cut ? 0 : write_bytes(log, line->bytes, line->length);
+    if (done == line->length)
+        return;
+    log->is_cut = log->is_cut || done > 0;
+    log->dropped_count++;
+}
+
+/* Said before the first line that finds room again. */
+static void tell_dropped(struct log *log, struct text *line)
+{
+    char sentence[96];
+    int dropped_count = log->dropped_count;
+    snprintf(sentence, sizeof sentence, "%d lines before this one are lost: they could not be written",
+             dropped_count);
+    log->dropped_count = 0;
+    log_line_build(line, log->format, LEVEL_WARN, EVENT_LINES_LOST, &LOG_SCOPE_NONE, sentence,
+                   now_wall_us());
+    write_line(log, line);
+    if (log->dropped_count > 0)
+        log->dropped_count = dropped_count;
+}
+
+static void write_event(struct log *log, enum level level, enum event event,
+                        const struct log_scope *scope, const char *sentence, va_list args)
+{
+    if (level < log->least)
+        return;
+    va_list again;
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, sentence, again);
+    va_end(again);
+    size_t room = length < 0 ? 1 : (size_t)length + 1;
+    MEM_AUTOFREE char *message = mem_alloc(room);
+    if (length >= 0)
+        vsnprintf(message, room, sentence, args);
+    TEXT_AUTODONE struct text line = TEXT_INIT;
+    if (log->dropped_count > 0)
+        tell_dropped(log, &line);
+    log_line_build(&line, log->format, level, event, scope, message, now_wall_us());
+    write_line(log, &line);
+}
+
+void log_event(struct log *log, enum event event, const struct log_scope *scope,
+               const char *sentence, ...)
+{
+    va_list args;
+    va_start(args, sentence);
+    write_event(log, events[event].level, event, scope, sentence, args);
+    va_end(args);
+}
+
+void log_event_at(struct log *log, enum level level, enum event event,
+                  const struct log_scope *scope, const char *sentence, ...)
+{
+    va_list args;
+    va_start(args, sentence);
+    write_event(log, level, event, scope, sentence, args);
+    va_end(args);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: ISC */
+/* One event as one line with its newline. Pure: the instant is given.
+ *
+ * text    leaserun: KEY: sentence: error
+ * logfmt  at=... level=warn event=renew_failed key=... msg="..."
+ * json    {"at":"...","level":"warn","event":"renew_failed","message":"...","key":"..."}
+ *
+ * at is RFC 3339 with microseconds. Fields stand in the same order in every line, and only where
+ * they apply: job key slot fence run_id holder streak outcome status took_ms error sqlstate. In
+ * text the error follows the sentence, unless the sentence holds it already. */
+#pragma once
+#include "base/text.h"
+#include "log/log.h"
+
+void log_line_build(struct text *out, enum log_format format, enum level level, enum event event,
+                    const struct log_scope *scope, const char *sentence, int64_t wall_us);

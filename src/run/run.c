@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: ISC */
+#include "run/run.h"
+
+#include "base/exit_code.h"
+#include "base/list.h"
+#include "base/now.h"
+#include "base/time_text.h"
+#include "run/run_suspend.h"
+#include "run/run_tell.h"
+#include "run/slot.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define HASTENED_RELEASE_MS 1000
+
+static void happen(struct run *run, enum run_event event);
+
+/* ---- the actions of the table -------------------------------------------------------------- */
+
+static const struct renew_listener renew_listener;
+
+static void start_command(struct run *run)
+{
+    const struct job *job = run->spec.job;
+    if (run->lease.slot_us != NO_INSTANT)
+        time_text_s(run->lease.slot_us, run->slot_text);
+    run->started_boot_ms = now_boot_ms();
+    run->terminal.is_given = run->gives_terminal;
+    command_start(run->command, &(struct command_start){
+                                    .fence = run->lease.fence,
+                                    .run_id = run->lease.run_id,
+                                    .slot = run->slot_text,
+                                    .attempt = 1,
+                                    .term_at_boot_ms = lease_term_boot_ms(&run->lease),
+                                    .kill_at_boot_ms = lease_deadline_boot_ms(&run->lease),
+                                    .grace_ms = job->grace_ms,
+                                    .leftovers = job->leftovers,
+                                    .is_foreground = run->gives_terminal,
+                                });
+    renew_start(&run->renew, run->loop, run->store, &run->lease, &renew_listener, run);
+    alarm_set_at(&run->out_of_time, lease_term_boot_ms(&run->lease));
+    if (job->timeout_ms > 0)
+        alarm_set_in(&run->time_up, job->timeout_ms);
+}
+
+static void end_tree(struct run *run, int number)
+{
+    command_stop(run->command, number, now_boot_ms() + run->spec.job->grace_ms);
+}
+
+static void end_lost(struct run *run)
+{
+    int64_t now = now_boot_ms();
+    if (run->lost_reason == LOST_TAKEN)
+        command_stop(run->command, SIGKILL, now);
+    else
+        command_stop(run->command, SIGTERM, now + run->lease.timing.loss_grace_ms);
+}
+
+static void on_released(void *owner)
+{
+    happen(owner, RUN_EVENT_RELEASED);
+}
+
+static void release(struct run *run)
+{
+    struct run_record record = run_record_of(&run->facts);
+    renew_stop(&run->renew);
+    alarm_stop(&run->out_of_time);
+    alarm_stop(&run->time_up);
+    if (run->terminal.is_given)
+        terminal_take_back(&run->terminal, (pid_t)run->command_pid);
+    release_start(&run->release, run->loop, run->store, &run->lease, record.outcome, record.status,
+                  RELEASE_LIMIT_MS, on_released, run);
+}
+
+static int exit_code_without_lease(const struct run *run)
+{
+    const struct job *job = run->spec.job;
+    switch (run->claim.result) {
+    case CLAIM_RESULT_DONE:
+        return job->is_once ? EXIT_OK : (int)job->held_exit;
+    case CLAIM_RESULT_HELD:
+    case CLAIM_RESULT_MISSED:
+        return (int)job->held_exit;
+    case CLAIM_RESULT_CANCELLED:
+        return run->stop_signal != 0 ? EXIT_SIGNAL_BASE + run->stop_signal : EXIT_SYSTEM;
+    case CLAIM_RESULT_FAILED:
+        break;
+    case CLAIM_RESULT_WON:
+        return EXIT_OK;
+    }
+    bool is_configuration =
+        run->claim.failure == FAILURE_SCHEMA || run->claim.failure == FAILURE_RIGHTS;
+    return is_configuration ? EXIT_CONFIG : EXIT_STORE;
+}
+
+static void finish(struct run *run)
+{
+    if (run->lease.fence == 0) {
+        run->exit_code = exit_code_without_lease(run);
+    } else {
+        struct run_record record = run_record_of(&run->facts);
+        bool is_ours = !run->release.is_done || run->release.item.verdict == RELEASE_RELEASED;
+        run->exit_code = is_ours ? record.exit_code : EXIT_LOST;
+        run_tell_release(run);
+        run_tell_end(run, &record);
+    }
+    command_dismiss(run->command);
+    run->finished(run);
+}
+
+static void perform(struct run *run, enum run_action action)
+{
+    switch (action) {
+    case RUN_ACTION_NONE:
+        return;
+    case RUN_ACTION_START_COMMAND:
+        start_command(run);
+        return;
+    case RUN_ACTION_CANCEL_CLAIM:
+        claim_cancel(&run->claim);
+        return;
+    case RUN_ACTION_STOP:
+        end_tree(run, run->stop_signal);
+        return;
+    case RUN_ACTION_PASS_SIGNAL:
+        command_signal(run->command, run->stop_signal);
+        return;
+    case RUN_ACTION_TIME_OUT:
+        end_tree(run, SIGTERM);
+        return;
+    case RUN_ACTION_END_LOST:
+        end_lost(run);
+        return;
+    case RUN_ACTION_END_IN_TIME:
+        command_stop(run->command, SIGTERM, lease_deadline_boot_ms(&run->lease));
+        return;
+    case RUN_ACTION_RELEASE:
+        release(run);
+        return;
+    case RUN_ACTION_HASTEN_RELEASE:
+        release_hasten(&run->release, HASTENED_RELEASE_MS);
+        return;
+    case RUN_ACTION_FINISH:
+        finish(run);
+        return;
+    case RUN_ACTION_BUG:
+    case RUN_ACTION_COUNT:
+        break;
+    }
+    abort();
+}
+
+/* The one place where the state changes. */
+static void happen(struct run *run, enum run_event event)
+{
+    struct run_step step = run_state_step(run->state, event);
+    if (step.action == RUN_ACTION_BUG)
+        fprintf(stderr, "leaserun: bug: %s while %s\n", run_event_name(event),
+                run_state_name(run->state));
+    run->state = step.next;
+    perform(run, step.action);
+}
+
+/* ---- what the claim tells ------------------------------------------------------------------ */
+
+static void on_claim_finished(void *owner, enum claim_result result)
+{
+    struct run *run = owner;
+    run_tell_claim(run, result);
+    happen(run, result == CLAIM_RESULT_WON ? RUN_EVENT_CLAIM_WON : RUN_EVENT_CLAIM_ENDED);
+}
+
+static void on_claim_waits(void *owner, const struct claim_item *answer)
+{
+    run_tell_waits(owner, answer);
+}
+
+static void on_claim_early(void *owner, const struct claim_item *answer)
+{
+    run_tell_early(owner, answer);
+}
+
+static const struct claim_listener claim_listener = {
+    .finished = on_claim_finished,
+    .waits = on_claim_waits,
+    .early = on_claim_early,
+};
+
+/* ---- what the renewals and clocks tell ----------------------------------------------------- */
+
+static void on_renewed(void *owner)
+{
+    struct run *run = owner;
+    alarm_set_at(&run->out_of_time, lease_term_boot_ms(&run->lease));
+    command_move_deadline(run->command, lease_term_boot_ms(&run->lease),
+                          lease_deadline_boot_ms(&run->lease));
+    run->last_fault.text[0] = '\0';
+    run_suspend_when_quiet(run);
+}
+
+static void on_renew_failed(void *owner, const struct error *why, int64_t left_ms)
+{
+    struct run *run = owner;
+    run->last_fault = *why;
+    run_tell_renew_failed(run, why, left_ms);
+    run_suspend_when_quiet(run);
+}
+
+static void lose(struct run *run, const char *other, enum run_event event)
+{
+    if (!run->facts.is_lost)
+        run_tell_lost(run, other);
+    run->facts.is_lost = true;
+    alarm_stop(&run->out_of_time);
+    happen(run, event);
+}
+
+static void on_renew_lost(void *owner, enum lost_reason reason, const char *other)
+{
+    struct run *run = owner;
+    run->lost_reason = reason;
+    lose(run, other, RUN_EVENT_LEASE_LOST);
+}
+
+static const struct renew_listener renew_listener = {
+    .renewed = on_renewed,
+    .failed = on_renew_failed,
+    .lost = on_renew_lost,
+};
+
+static void on_out_of_time(struct alarm *alarm)
+{
+    struct run *run = LIST_OBJECT(alarm, struct run, out_of_time);
+    run->is_out_of_time = !run->facts.is_lost;
+    lose(run, NULL, RUN_EVENT_OUT_OF_TIME);
+}
+
+static void on_time_up(struct alarm *alarm)
+{
+    struct run *run = LIST_OBJECT(alarm, struct run, time_up);
+    run->facts.is_timed_out = true;
+    happen(run, RUN_EVENT_TIME_UP);
+}
+
+/* ---- what the command tells ---------------------------------------------------------------- */
+
+static void on_started(void *owner, int64_t pid)
+{
+    struct run *run = owner;
+    run->command_pid = pid;
+}
+
+static void on_not_started(void *owner, int exit_code, const struct error *why)
+{
+    struct run *run = owner;
+    run->facts.is_not_started = true;
+    run->facts.not_started_exit = exit_code;
+    run->why_not_started = *why;
+    happen(run, RUN_EVENT_NOT_STARTED);
+}
+
+/* The guard watches the deadline too and may be first, after this process was stopped. */
+static void notice_deadline(struct run *run, enum guard_killer killer)
+{
+    if (killer != GUARD_KILLER_DEADLINE || run->facts.is_lost)
+        return;
+    run->is_out_of_time = true;
+    run->facts.is_lost = true;
+    run_tell_lost(run, NULL);
+}
+
+static void on_exited(void *owner, int wait_status, enum guard_killer killer)
+{
+    struct run *run = owner;
+    run->facts.has_exited = true;
+    run->facts.wait_status = wait_status;
+    notice_deadline(run, killer);
+    happen(run, RUN_EVENT_COMMAND_EXITED);
+}
+
+static void on_leftovers(void *owner, int count, const char *names)
+{
+    run_tell_leftovers(owner, count, names);
+}
+
+static void on_guard_died(void *owner)
+{
+    struct run *run = owner;
+    run->facts.has_guard_died = true;
+    run_tell_guard_died(run);
+    happen(run, RUN_EVENT_GUARD_DIED);
+}
+
+static void on_empty(void *owner, enum guard_killer killer)
+{
+    struct run *run = owner;
+    notice_deadline(run, killer);
+    happen(run, RUN_EVENT_TREE_EMPTY);
+}
+
+static const struct command_listener command_listener = {
+    .started = on_started,
+    .not_started = on_not_started,
+    .stopped = run_suspend_on_stopped,
+    .exited = on_exited,
+    .leftovers = on_leftovers,
+    .guard_died = on_guard_died,
+    .empty = on_empty,
+};
+
+bool run_has_command(const struct run *run)
+{
+    return run->state == RUN_RUNNING || run->state == RUN_STOPPING || run->state == RUN_CLEARING;
+}
+
+void run_signal(struct run *run, int number)
+{
+    switch (number) {
+    case SIGHUP:
+    case SIGINT:
+    case SIGQUIT:
+    case SIGTERM:
+        run->stop_signal = number;
+        run->facts.is_stopped |= run_has_command(run);
+        happen(run, RUN_EVENT_STOP_ASKED);
+        return;
+    case SIGCONT:
+        run_suspend_on_continued(run);
+        return;
+    default: /* USR1, USR2, TSTP */
+        if (run_has_command(run))
+            command_signal(run->command, number);
+        else if (number == SIGTSTP)
+            terminal_stop_self();
+    }
+}
+
+/* ---- what the store tells outside of requests ---------------------------------------------- */
+
+/* Before the lease is won a fault of the store is the claim's to tell. */
+static void on_store_lost(void *owner, const struct error *why)
+{
+    struct run *run = owner;
+    struct log_scope scope = LOG_SCOPE_NONE;
+    if (!run_has_command(run) || run->is_store_lost)
+        return;
+    run->is_store_lost = true;
+    scope.key = run->lease.key;
+    scope.error = why;
+    log_event(run->spec.log, EVENT_STORE_LOST, &scope, "the store is lost: %s", why->text);
+}
+
+static void on_store_restored(void *owner)
+{
+    struct run *run = owner;
+    struct log_scope scope = LOG_SCOPE_NONE;
+    if (!run->is_store_lost)
+        return;
+    run->is_store_lost = false;
+    scope.key = run->lease.key;
+    log_event(run->spec.log, EVENT_STORE_RESTORED, &scope, "the store is back");
+    if (run_has_command(run))
+        renew_now(&run->renew);
+}
+
+static void on_store_note(void *owner, const char *text)
+{
+    struct run *run = owner;
+    struct log_scope scope = LOG_SCOPE_NONE;
+    scope.key = run->lease.key;
+    log_event(run->spec.log, EVENT_STORE_NOTE, &scope, "%s", text);
+}
+
+/* ---- start and close ------------------------------------------------------------------------ */
+
+static void fill_lease(struct run *run)
+{
+    const struct job *job = run->spec.job;
+    run->lease = (struct lease){
+        .key = job->key,
+        .job = job->name,
+        .slot_us = slot_of(job->once_per, now_wall_us()),
+        .timing = lease_timing(job->ttl_ms, job->grace_ms),
+    };
+    identity_holder(run->lease.holder);
+    identity_run_id(run->lease.run_id);
+}
+
+static void start_claim(struct run *run)
+{
+    const struct job *job = run->spec.job;
+    struct claim_spec spec = {
+        .hold_ms = job->hold_at_least_ms,
+        .slot_window_ms = slot_window_ms(job->once_per, job->start_within_ms),
+        .is_once = job->is_once,
+        .guard_pid = command_guard_pid(run->command),
+        .may_wait = job->wait_ms > 0,
+        .give_up_ms = job->wait_ms > 0 ? job->wait_ms : job->start_within_ms,
+    };
+    command_hold(run->command, run->lease.holder);
+    claim_start(&run->claim, run->loop, run->store, &run->lease, &spec, &claim_listener, run);
+}
+
+static bool open_command(struct run *run, struct error *err)
+{
+    const struct command_spec command = {
+        .key = run->spec.job->key,
+        .argv = run->spec.argv,
+        .environment = run->spec.environment,
+        .given = run->spec.given,
+        .signals = run->spec.signals,
+        .store_url = run->spec.store->url,
+        .store_schema = run->spec.store->schema,
+        .job = run->spec.job->name,
+    };
+    return command_open(&run->command, run->loop, &command, &command_listener, run, err);
+}
+
+bool run_start(struct run *run, uv_loop_t *loop, const struct run_spec *spec,
+               void (*finished)(struct run *run), struct error *err)
+{
+    *run = (struct run){.spec = *spec, .loop = loop, .finished = finished};
+    fill_lease(run);
+    terminal_open(&run->terminal);
+    run->gives_terminal = terminal_should_give(&run->terminal);
+    /* The guard starts while the store's library is loaded and its connection is made. */
+    if (!open_command(run, err))
+        return false;
+    fds_let_go(spec->given);
+    const struct store_listener listener = {
+        .lost = on_store_lost,
+        .restored = on_store_restored,
+        .note = on_store_note,
+        .owner = run,
+    };
+    if (!store_open(loop, spec->store, &listener, &run->store, err)) {
+        command_dismiss(run->command);
+        command_close(run->command, NULL);
+        return false;
+    }
+    alarm_init(&run->out_of_time, loop, on_out_of_time);
+    alarm_init(&run->time_up, loop, on_time_up);
+    start_claim(run);
+    return true;
+}
+
+static void on_store_closed(void *owner)
+{
+    struct run *run = owner;
+    alarm_close(&run->out_of_time, &run->handles);
+    alarm_close(&run->time_up, &run->handles);
+    claim_close(&run->claim, &run->handles);
+    if (run->renew.owner != NULL)
+        renew_close(&run->renew, &run->handles);
+    if (run->release.owner != NULL)
+        release_close(&run->release, &run->handles);
+}
+
+static void on_command_closed(void *owner)
+{
+    struct run *run = owner;
+    store_close(run->store, on_store_closed, run);
+}
+
+void run_close(struct run *run, void (*closed)(struct handles *handles))
+{
+    run->handles.closed = closed;
+    command_close(run->command, on_command_closed);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: ISC */
+/* What a run says: one event, one sentence, each fault once. */
+#pragma once
+#include "run/run.h"
+
+void run_tell_claim(struct run *run, enum claim_result result);
+void run_tell_waits(struct run *run, const struct claim_item *answer);
+void run_tell_early(struct run *run, const struct claim_item *answer);
+void run_tell_lost(struct run *run, const char *other); /* facts: lost_reason or is_out_of_time */
+void run_tell_renew_failed(struct run *run, const struct error *why, int64_t left_ms);
+void run_tell_leftovers(struct run *run, int count, const char *names);
+void run_tell_guard_died(struct run *run);
+void run_tell_suspended(struct run *run, int number);
+void run_tell_release(struct run *run); /* only what went wrong */
+void run_tell_end(struct run *run, const struct run_record *record);
