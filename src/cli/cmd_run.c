@@ -3,6 +3,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "cli/commands.h"
+#include "cli/dry_run.h"
 #include "loop/signals.h"
 #include "run/run.h"
 
@@ -84,6 +85,8 @@ static int perform(struct running *running, const struct run_spec *spec)
 int cmd_run(struct invocation *invocation)
 {
     struct options *options = &invocation->options;
+    if (options->is_dry_run)
+        return dry_run(invocation);
     struct log log = config_open_log(&options->config);
     char **environment = environment_for_command(invocation->environment);
     const struct run_spec spec = {

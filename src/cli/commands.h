@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: ISC */
-/* The commands: cli_commands[] in commands.c is the one table; dispatch, help and manual read it. */
+/* The commands: cli_commands[] in commands.c is the one table; dispatch, help and manual read it.
+ */
 #pragma once
 #include "cli/options.h"
 #include "conf/settings.h"
 
 struct cli_command {
     const char *name;
-    const char *synopsis; /* behind the name: "[options] KEY -- COMMAND [ARG...]" */
-    const char *help;     /* one line */
-    const char *manual;   /* sentences */
-    unsigned groups;      /* SETTING_MASK(...) of the settings it takes as options */
-    const struct setting *own; /* options of its own; ends with a row without option */
+    const char *synopsis;              /* behind the name: "[options] KEY -- COMMAND [ARG...]" */
+    const char *help;                  /* one line */
+    const char *manual;                /* sentences */
+    unsigned groups;                   /* SETTING_MASK(...) of the settings it takes as options */
+    const struct setting *own;         /* options of its own; ends with a row without option */
     int operands_least, operands_most; /* most < 0: any number */
     bool takes_argv;    /* a command behind "--"; parsing stops at the first operand */
     bool reads_config;  /* options_settle before it */

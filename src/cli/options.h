@@ -11,6 +11,7 @@
 #include "conf/settings.h"
 #include "conf/store_url.h"
 #include "loop/signals.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -44,7 +45,7 @@ struct options {
     struct option_given {
         const struct setting *setting;
         const char *value;
-    } *given;
+    } * given;
     size_t given_count;
 };
 

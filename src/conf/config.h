@@ -5,6 +5,7 @@
 #include "conf/ini_text.h"
 #include "conf/job.h"
 #include "log/log.h"
+
 #include <stdbool.h>
 
 #define CONFIG_PATH       "/etc/leaserun/leaserun.ini"

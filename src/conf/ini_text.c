@@ -20,7 +20,7 @@ struct reading {
     int line;
     bool is_skipping; /* under a faulty header, or before the first */
     bool has_header;
-    bool is_over; /* not a text: nothing more is read */
+    bool is_over;      /* not a text: nothing more is read */
     const char *value; /* of the line that inih has just been given */
     size_t value_length;
 };
@@ -126,7 +126,7 @@ static bool check_header(struct reading *reading, const char *line, size_t lengt
 static bool take_header(struct reading *reading, const char *line, size_t length, char *out,
                         size_t room)
 {
-    size_t name_length;
+    size_t name_length = 0;
     reading->has_header = true;
     reading->is_skipping = !check_header(reading, line, length, &name_length);
     if (reading->is_skipping)
@@ -167,8 +167,7 @@ static bool check_key(struct reading *reading, const char *line, size_t length, 
         return ini_faults_add(reading->faults, reading->line,
                               "there is a \":\" before the \"=\": key and value are separated by "
                               "\"=\" alone");
-    return check_name(reading, "key", line, key_length) &&
-           check_new_key(reading, line, key_length);
+    return check_name(reading, "key", line, key_length) && check_new_key(reading, line, key_length);
 }
 
 static bool check_value(struct reading *reading)
@@ -300,7 +299,8 @@ bool ini_text_read(const char *path, bool must_exist, struct ini_text *ret_text,
     }
     bool is_good = ini_text_parse(text_string(&bytes), bytes.length, ret_text, faults);
     ret_text->mode = file.mode;
-    explicit_bzero(bytes.bytes, bytes.length);
+    if (bytes.bytes != NULL)
+        explicit_bzero(bytes.bytes, bytes.length);
     return is_good;
 }
 

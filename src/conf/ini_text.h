@@ -9,6 +9,7 @@
  * byte order mark of UTF-8, CRLF and a missing last newline are right. */
 #pragma once
 #include "base/error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>

@@ -4,6 +4,7 @@
 #pragma once
 #include "base/error.h"
 #include "conf/value.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,8 +31,8 @@ enum setting_type {
 };
 
 struct setting {
-    const char *option;   /* without the dashes; NULL: not an option */
-    const char *key;      /* in its group's section; NULL: not in leaserun.ini */
+    const char *option; /* without the dashes; NULL: not an option */
+    const char *key;    /* in its group's section; NULL: not in leaserun.ini */
     enum setting_group group;
     enum setting_type type;
     size_t offset;        /* of the member in its group's struct */
@@ -40,10 +41,10 @@ struct setting {
     int64_t least, most;  /* of a number; most 0: no upper bound */
     const char *endless;  /* a word for "without end" (INT64_MAX); NULL: there is none */
     const struct value_choice *choices;
-    const char *example;  /* the value in the sample where there is no default */
-    const char *help;     /* one line of help */
-    const char *manual;   /* sentences for the manual */
-    bool is_hidden;       /* not in help and manual */
+    const char *example; /* the value in the sample where there is no default */
+    const char *help;    /* one line of help */
+    const char *manual;  /* sentences for the manual */
+    bool is_hidden;      /* not in help and manual */
 };
 
 extern const struct setting settings[];

@@ -15,6 +15,9 @@
 bool store_choice_make(const struct config *config, struct store_config *ret_store,
                        char **ret_source, struct error *err);
 
+/* Whether any of them is given at all. */
+bool store_choice_is_named(const struct config *config);
+
 /* The file of --local: /var/lib/leaserun/leaserun.db for root, leaserun/leaserun.db in
  * XDG_STATE_HOME or ~/.local/state for others. The caller frees; NULL with *err filled when there
  * is no home at all. */

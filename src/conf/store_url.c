@@ -21,8 +21,7 @@ static void hide(struct redaction *redaction, const char *from, const char *to)
 {
     if (to <= from)
         return;
-    text_add_bytes(&redaction->text, redaction->copied_to,
-                   (size_t)(from - redaction->copied_to));
+    text_add_bytes(&redaction->text, redaction->copied_to, (size_t)(from - redaction->copied_to));
     text_add(&redaction->text, "***");
     redaction->copied_to = to;
     redaction->has_secret = true;

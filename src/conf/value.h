@@ -3,6 +3,7 @@
  * formatting is parsing's inverse. */
 #pragma once
 #include "base/error.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 

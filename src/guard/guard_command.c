@@ -59,26 +59,34 @@ static void set_environment(const struct guard_message *start)
     set_word("LEASERUN_SLOT", start->slot);
 }
 
-void guard_command_give_terminal(pid_t group)
+pid_t guard_command_give_terminal(pid_t group)
 {
     int fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (fd < 0)
-        return;
+        return -1;
+    pid_t before = tcgetpgrp(fd);
     tcsetpgrp(fd, group);
     close(fd);
+    return before;
 }
 
+/* Returns only when it could not, with errno. */
 static void become(char *const *argv, const struct guard_message *start, pid_t guard)
 {
+    pid_t foreground = -1;
     setpgid(0, 0);
     if (start->is_foreground)
-        guard_command_give_terminal(getpid());
+        foreground = guard_command_give_terminal(getpid());
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != guard) /* it was too late to ask for that */
         _exit(EXIT_FAILURE);
     set_environment(start);
     set_signals(start);
     execvp(argv[0], argv);
+    int exec_errno = errno;
+    if (foreground > 0)
+        guard_command_give_terminal(foreground);
+    errno = exec_errno;
 }
 
 pid_t guard_command_fork(char *const *argv, const struct guard_message *start, int *ret_fault_fd)

@@ -21,9 +21,9 @@ struct guard_command_fault {
  * command runs, or gives one struct guard_command_fault. */
 pid_t guard_command_fork(char *const *argv, const struct guard_message *start, int *ret_fault_fd);
 
-/* Makes a process group the foreground of the controlling terminal, if there is one. The caller
- * has SIGTTOU blocked or ignored. */
-void guard_command_give_terminal(pid_t group);
+/* Makes a process group the foreground of the controlling terminal, and returns the one that was;
+ * -1 without a terminal. The caller has SIGTTOU blocked or ignored, or is the foreground. */
+pid_t guard_command_give_terminal(pid_t group);
 
 /* Default action for every signal: what a new program may expect. */
 void guard_command_default_signals(void);

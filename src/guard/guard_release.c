@@ -41,11 +41,11 @@ void guard_release(const char *key, const char *holder, int leaserun_fd, int sto
         struct pollfd wait = {.fd = child_fd, .events = POLLIN};
         struct signalfd_siginfo info;
         int64_t left = until - now_boot_ms();
-        if (left <= 0 || poll(&wait, 1, (int)left) < 0) {
+        if (left <= 0) {
             kill(pid, SIGKILL);
             return;
         }
-        if (wait.revents != 0 && read(child_fd, &info, sizeof info) < 0)
+        if (poll(&wait, 1, (int)left) == 1 && read(child_fd, &info, sizeof info) < 0)
             continue;
     }
 }

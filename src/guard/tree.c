@@ -55,9 +55,13 @@ void tree_signal(struct tree_signalled *signalled, int number, const pid_t *spar
 {
     struct processes below;
     processes_below(&below, PROC, getpid(), spared, spared_count, false);
-    for (size_t i = 0; i < below.count; i++)
-        if (note(signalled, &below.rows[i]))
-            send_signal(&below.rows[i], number);
+    for (size_t i = 0; i < below.count; i++) {
+        if (!note(signalled, &below.rows[i]))
+            continue;
+        send_signal(&below.rows[i], number);
+        if (below.rows[i].state == 'T')
+            send_signal(&below.rows[i], SIGCONT);
+    }
     processes_done(&below);
 }
 
@@ -77,23 +81,13 @@ void tree_signalled_done(struct tree_signalled *signalled)
     *signalled = (struct tree_signalled){NULL, 0};
 }
 
-static void send_all(int number, const pid_t *spared, size_t spared_count)
+void tree_kill(const pid_t *spared, size_t spared_count)
 {
     struct processes below;
     processes_below(&below, PROC, getpid(), spared, spared_count, false);
     for (size_t i = 0; i < below.count; i++)
-        send_signal(&below.rows[i], number);
+        send_signal(&below.rows[i], SIGKILL);
     processes_done(&below);
-}
-
-void tree_signal_all(int number)
-{
-    send_all(number, NULL, 0);
-}
-
-void tree_kill(const pid_t *spared, size_t spared_count)
-{
-    send_all(SIGKILL, spared, spared_count);
 }
 
 static bool is_spared(pid_t pid, const pid_t *spared, size_t spared_count)

@@ -14,7 +14,8 @@
 bool tree_adopt_orphans(void);
 
 /* Sends a signal to every descendant that has not had this signal from this struct yet, each once
- * (a struct tree_signalled remembers pids with their start times). */
+ * (a struct tree_signalled remembers pids with their start times). A stopped one is continued, so
+ * that it can act on it. */
 struct tree_signalled {
     struct tree_seen {
         pid_t pid;
@@ -27,9 +28,6 @@ void tree_signal(struct tree_signalled *signalled, int number, const pid_t *spar
 /* Remembers the members of a process group that had the signal with kill(2). */
 void tree_note_group(struct tree_signalled *signalled, pid_t group);
 void tree_signalled_done(struct tree_signalled *signalled);
-
-/* Sends a signal to every descendant, as often as it is called. */
-void tree_signal_all(int number);
 
 /* Kills every descendant but the spared ones; call again after each reaping until nothing is
  * left, since what forks while it is looked for is only found the next time. */

@@ -3,8 +3,7 @@
 
 #include "base/list.h"
 #include "base/now.h"
-
-#include <string.h>
+#include "base/time_text.h"
 
 #define POLL_MS        1000 /* --wait asks no oftener than this */
 #define LEAST_LIMIT_MS 100
@@ -23,7 +22,9 @@ static void finish(struct claim *claim)
 
 static void on_given_back(struct store_request *request)
 {
-    finish(request->owner);
+    struct claim *claim = request->owner;
+    claim->is_giving_back = false;
+    finish(claim);
 }
 
 static void give_back(struct claim *claim, enum store_kind kind)
@@ -42,6 +43,7 @@ static void give_back(struct claim *claim, enum store_kind kind)
         .owner = claim,
         .u.release = {.items = &claim->give_back, .count = 1},
     };
+    claim->is_giving_back = true;
     store_submit(claim->store, &claim->request);
 }
 
@@ -61,23 +63,35 @@ static int64_t left_ms(const struct claim *claim)
     return claim->give_up_boot_ms == INT64_MAX ? INT64_MAX : claim->give_up_boot_ms - now_boot_ms();
 }
 
+static void give_up(struct claim *claim)
+{
+    if (claim->is_held) {
+        end(claim, CLAIM_RESULT_HELD);
+        return;
+    }
+    char waited[TIME_TEXT_MAX];
+    if (claim->spec.give_up_ms > 0)
+        error_prefix(&claim->error, "no lease within %s",
+                     time_text_span(claim->spec.give_up_ms, waited));
+    end(claim, CLAIM_RESULT_FAILED);
+}
+
 static void ask_in(struct claim *claim, int64_t delay_ms)
 {
     int64_t left = left_ms(claim);
-    if (left <= 0) {
-        end(claim, claim->is_held ? CLAIM_RESULT_HELD : CLAIM_RESULT_FAILED);
-        return;
-    }
-    alarm_set_in(&claim->alarm, delay_ms < left ? delay_ms : left);
+    if (left <= 0)
+        give_up(claim);
+    else
+        alarm_set_in(&claim->alarm, delay_ms < left ? delay_ms : left);
 }
 
 static void on_alarm(struct alarm *alarm)
 {
     struct claim *claim = LIST_OBJECT(alarm, struct claim, alarm);
-    if (claim->is_cancelled && claim->is_asking)
-        return;
-    if (left_ms(claim) <= 0)
-        end(claim, claim->is_held ? CLAIM_RESULT_HELD : CLAIM_RESULT_FAILED);
+    if (claim->is_cancelled)
+        end(claim, CLAIM_RESULT_CANCELLED);
+    else if (left_ms(claim) <= 0)
+        give_up(claim);
     else
         ask(claim);
 }
@@ -97,7 +111,10 @@ static void on_won(struct claim *claim)
     if (now_boot_ms() >= lease_term_boot_ms(lease)) {
         claim->is_unsure = true;
         claim->item.attempt++;
-        ask(claim);
+        claim->failure = FAILURE_UNREACHABLE;
+        error_set(&claim->error, ERROR_STORE,
+                  "leaserun was stopped for so long that the lease it had won was nearly over");
+        ask_in(claim, 0);
         return;
     }
     lease->fence = claim->item.fence;
@@ -115,8 +132,8 @@ static void on_held(struct claim *claim)
     if (!claim->has_waited)
         claim->listener->waits(claim->owner, &claim->item);
     claim->has_waited = true;
-    int64_t wait = claim->item.wait_ms;
-    ask_in(claim, wait < POLL_MS && wait > 0 ? wait : POLL_MS);
+    backoff_reset(&claim->conflict);
+    ask_in(claim, POLL_MS);
 }
 
 static void on_early(struct claim *claim)
@@ -150,10 +167,19 @@ static void on_verdict(struct claim *claim)
         on_early(claim);
         return;
     case CLAIM_RACED:
+        claim->failure = FAILURE_CONFLICT;
         error_set(&claim->error, ERROR_STORE, "others were faster at every try");
         ask_in(claim, backoff_next_ms(&claim->conflict));
         return;
     }
+}
+
+/* Only silence leaves it open whether the claim was committed. Once open, it stays so until an
+ * attempt is answered: one that failed says nothing of those before it. */
+static bool is_open(const struct store_request *request)
+{
+    return request->outcome == STORE_FAILED && request->failure == FAILURE_UNREACHABLE &&
+           request->sent_boot_ms != 0;
 }
 
 static void on_failed(struct claim *claim)
@@ -161,10 +187,10 @@ static void on_failed(struct claim *claim)
     const struct store_request *request = &claim->request;
     claim->error = request->error;
     claim->failure = request->failure;
-    /* Only silence leaves it open whether the claim was committed. */
-    claim->is_unsure = request->failure == FAILURE_UNREACHABLE && request->sent_boot_ms != 0;
-    if (claim->is_unsure)
+    if (is_open(request)) {
+        claim->is_unsure = true;
         claim->item.attempt++;
+    }
     if (store_failure_is_final(request->failure) && !claim->is_answered) {
         end(claim, CLAIM_RESULT_FAILED);
         return;
@@ -186,7 +212,7 @@ static void on_claimed(struct store_request *request)
         backoff_reset(&claim->outage);
     }
     if (claim->is_cancelled && request->outcome != STORE_ANSWERED) {
-        claim->is_unsure = request->sent_boot_ms != 0 && request->outcome == STORE_FAILED;
+        claim->is_unsure |= is_open(request);
         end(claim, CLAIM_RESULT_CANCELLED);
     } else if (claim->is_cancelled && claim->item.verdict != CLAIM_WON) {
         end(claim, CLAIM_RESULT_CANCELLED);
@@ -197,12 +223,20 @@ static void on_claimed(struct store_request *request)
     }
 }
 
+/* However short the wait for a holder, the store has the time of one attempt to tell of one. */
+static int64_t limit_ms(const struct claim *claim)
+{
+    int64_t whole = claim->lease->timing.attempt_ms;
+    int64_t left = left_ms(claim);
+    bool is_first = !claim->has_asked && (claim->spec.may_wait || claim->spec.give_up_ms == 0);
+    if (is_first || left > whole)
+        return whole;
+    return left < LEAST_LIMIT_MS ? LEAST_LIMIT_MS : left;
+}
+
 static void ask(struct claim *claim)
 {
-    int64_t limit = claim->lease->timing.attempt_ms;
-    int64_t left = left_ms(claim);
-    if (left < limit)
-        limit = left < LEAST_LIMIT_MS ? LEAST_LIMIT_MS : left;
+    int64_t limit = limit_ms(claim);
     claim->item.limit_ms = limit;
     claim->request = (struct store_request){
         .kind = STORE_CLAIM,
@@ -212,6 +246,7 @@ static void ask(struct claim *claim)
         .u.claim = {.items = &claim->item, .count = 1},
     };
     claim->is_asking = true;
+    claim->has_asked = true;
     store_submit(claim->store, &claim->request);
 }
 
@@ -249,28 +284,20 @@ void claim_start(struct claim *claim, uv_loop_t *loop, struct store *store, stru
     ask(claim);
 }
 
-static void on_cancel_limit(struct alarm *alarm)
-{
-    struct claim *claim = LIST_OBJECT(alarm, struct claim, alarm);
-    if (!claim->is_asking)
-        end(claim, CLAIM_RESULT_CANCELLED);
-}
-
 void claim_cancel(struct claim *claim)
 {
     if (claim->is_cancelled)
         return;
     claim->is_cancelled = true;
-    if (!claim->is_asking) {
-        /* Between two attempts, or giving something back already: finish from the loop. */
-        claim->alarm.ring = on_cancel_limit;
-        if (claim->alarm.is_set)
-            alarm_set_in(&claim->alarm, 0);
-        return;
-    }
-    store_cancel(claim->store, &claim->request);
-    if (claim->request.sent_boot_ms != 0)
+    if (claim->is_giving_back) {
         store_hasten(claim->store, &claim->request, CANCEL_EACH_MS);
+    } else if (claim->is_asking) {
+        store_cancel(claim->store, &claim->request);
+        if (claim->request.sent_boot_ms != 0)
+            store_hasten(claim->store, &claim->request, CANCEL_EACH_MS);
+    } else if (claim->alarm.is_set) {
+        alarm_set_in(&claim->alarm, 0); /* between two attempts: finish from the loop */
+    }
 }
 
 void claim_close(struct claim *claim, struct handles *handles)

@@ -50,11 +50,14 @@ struct claim {
     enum claim_result result;   /* once decided, while something is given back */
     struct error error;         /* FAILED: the last fault */
     enum store_failure failure; /* FAILED: its kind */
-    bool is_asking;             /* the request is with the store */
+    bool is_asking;             /* the request is with the store: a claim */
+    bool is_giving_back;        /* it is an undo or a free; the result is decided */
+    bool has_asked;             /* at least once */
     bool is_cancelled;
     bool is_held;     /* the last answer was HELD */
     bool is_answered; /* some attempt was: later faults do not end the claim at once */
-    bool is_unsure;   /* the last attempt was sent and not answered: it may have won */
+    bool is_unsure;   /* an attempt was sent, and neither it nor one after it was answered: it may
+                         have won */
     bool has_waited, was_early;
 };
 
@@ -62,7 +65,8 @@ struct claim {
 void claim_start(struct claim *claim, uv_loop_t *loop, struct store *store, struct lease *lease,
                  const struct claim_spec *spec, const struct claim_listener *listener, void *owner);
 
-/* Ends it within CLAIM_CANCEL_MS, database or not. */
+/* Ends it within CLAIM_CANCEL_MS, database or not. The result is CANCELLED, unless another was
+ * decided before. */
 #define CLAIM_CANCEL_MS 800
 void claim_cancel(struct claim *claim);
 

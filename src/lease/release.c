@@ -62,6 +62,8 @@ void release_start(struct release *release, uv_loop_t *loop, struct store *store
                    const struct lease *lease, enum run_outcome outcome, int status,
                    int64_t limit_ms, void (*finished)(void *owner), void *owner)
 {
+    /* A connection may have died in silence: there must be time for another. */
+    int64_t attempt_ms = lease->timing.attempt_ms;
     *release = (struct release){
         .store = store,
         .finished = finished,
@@ -73,7 +75,7 @@ void release_start(struct release *release, uv_loop_t *loop, struct store *store
                  .outcome = outcome,
                  .status = status},
         .backoff = {.first_ms = 5, .most_ms = 500},
-        .attempt_ms = lease->timing.attempt_ms,
+        .attempt_ms = attempt_ms < limit_ms / 2 ? attempt_ms : limit_ms / 2,
         .give_up_boot_ms = now_boot_ms() + limit_ms,
     };
     alarm_init(&release->alarm, loop, on_alarm);
@@ -88,7 +90,7 @@ void release_hasten(struct release *release, int64_t ms)
     release->give_up_boot_ms = soon;
     if (release->is_asking)
         store_hasten(release->store, &release->request, ms);
-    else if (release->alarm.is_set)
+    else if (release->alarm.is_set && release->alarm.due_boot_ms > soon)
         alarm_set_at(&release->alarm, soon);
 }
 

@@ -25,12 +25,13 @@ static void on_renewed(struct renew *renew)
 {
     renew->lease->sent_boot_ms = renew->request.sent_boot_ms;
     renew->told_count = 0;
+    renew->error = (struct error){.kind = ERROR_NONE};
     backoff_reset(&renew->backoff);
     alarm_set_at(&renew->alarm, renew->lease->sent_boot_ms + renew->lease->timing.renew_every_ms);
     renew->listener->renewed(renew->owner);
 }
 
-static void tell_failure(struct renew *renew, const struct error *why)
+static void tell_failure(struct renew *renew)
 {
     const struct lease_timing *timing = &renew->lease->timing;
     int64_t left = left_ms(renew);
@@ -39,38 +40,24 @@ static void tell_failure(struct renew *renew, const struct error *why)
     if (renew->told_count >= due_count)
         return;
     renew->told_count = due_count;
-    renew->listener->failed(renew->owner, why, left > 0 ? left : 0);
+    renew->listener->failed(renew->owner, &renew->error, left > 0 ? left : 0);
 }
 
-static void on_unanswered(struct renew *renew, const struct error *why)
+static void on_unanswered(struct renew *renew)
 {
     alarm_set_in(&renew->alarm, backoff_next_ms(&renew->backoff));
-    tell_failure(renew, why);
+    tell_failure(renew);
 }
 
-static void on_locked(struct renew *renew)
+static void on_verdict(struct renew *renew)
 {
-    struct error why;
-    error_set(&why, ERROR_STORE, "somebody holds a lock on the lease's row");
-    on_unanswered(renew, &why);
-}
-
-static void on_answer(struct store_request *request)
-{
-    struct renew *renew = request->owner;
-    renew->is_asking = false;
-    if (renew->is_stopped)
-        return;
-    if (request->outcome != STORE_ANSWERED) {
-        on_unanswered(renew, &request->error);
-        return;
-    }
     switch (renew->item.verdict) {
     case RENEW_RENEWED:
         on_renewed(renew);
         return;
     case RENEW_LOCKED:
-        on_locked(renew);
+        error_set(&renew->error, ERROR_STORE, "somebody holds a lock on the lease's row");
+        on_unanswered(renew);
         return;
     case RENEW_LOST:
         renew->is_stopped = true;
@@ -79,13 +66,32 @@ static void on_answer(struct store_request *request)
     }
 }
 
+static void on_answer(struct store_request *request)
+{
+    struct renew *renew = request->owner;
+    renew->is_asking = false;
+    if (renew->is_stopped)
+        return;
+    if (request->outcome == STORE_ANSWERED) {
+        on_verdict(renew);
+    } else {
+        renew->error = request->error;
+        on_unanswered(renew);
+    }
+    renew->listener->settled(renew->owner);
+}
+
 static void ask(struct renew *renew)
 {
     if (renew->is_asking || renew->is_stopped)
         return;
+    /* What waits for a connection must not leave past the TERM instant either. */
+    int64_t limit = left_ms(renew);
+    if (limit > renew->lease->timing.attempt_ms)
+        limit = renew->lease->timing.attempt_ms;
     renew->request = (struct store_request){
         .kind = STORE_RENEW,
-        .limit_ms = renew->lease->timing.attempt_ms,
+        .limit_ms = limit,
         .done = on_answer,
         .owner = renew,
         .u.renew = {.items = &renew->item, .count = 1},
@@ -122,8 +128,11 @@ void renew_stop(struct renew *renew)
 {
     renew->is_stopped = true;
     alarm_stop(&renew->alarm);
-    if (renew->is_asking)
-        store_cancel(renew->store, &renew->request);
+    if (!renew->is_asking)
+        return;
+    store_cancel(renew->store, &renew->request);
+    if (renew->request.sent_boot_ms != 0)
+        store_hasten(renew->store, &renew->request, RENEW_STOP_MS);
 }
 
 bool renew_is_asking(const struct renew *renew)

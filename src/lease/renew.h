@@ -14,6 +14,8 @@ struct renew_listener {
     /* The first failed attempt of an outage, and once more with half of the time gone. */
     void (*failed)(void *owner, const struct error *why, int64_t left_ms);
     void (*lost)(void *owner, enum lost_reason reason, const char *other);
+    /* After each attempt, whatever became of it: no request is out now. */
+    void (*settled)(void *owner);
 };
 
 struct renew {
@@ -25,7 +27,8 @@ struct renew {
     struct store_request request;
     struct alarm alarm;
     struct backoff backoff;
-    int told_count; /* of this outage */
+    struct error error; /* the last fault of this outage; kind is ERROR_NONE when there is none */
+    int told_count;     /* of this outage */
     bool is_asking;
     bool is_stopped;
 };
@@ -37,7 +40,9 @@ void renew_start(struct renew *renew, uv_loop_t *loop, struct store *store, stru
 void renew_now(struct renew *renew);
 
 /* No further renewal leaves and nothing is told any more. One in flight is cancelled when it has
- * not left; one that has left cannot revive a released lease. */
+ * not left; one that has left cannot revive a released lease, and is given up after RENEW_STOP_MS,
+ * so that the release behind it has its time. */
+#define RENEW_STOP_MS 1000
 void renew_stop(struct renew *renew);
 
 /* True while the store may still call back. */

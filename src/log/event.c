@@ -58,7 +58,8 @@ const struct event_row events[EVENT_COUNT] = {
         {
             .name = "slot_early",
             .level = LEVEL_INFO,
-            .when = "this host's clock was ahead of the slot by the store's clock; it was waited for",
+            .when =
+                "this host's clock was ahead of the slot by the store's clock; it was waited for",
             .fields = "job slot took_ms",
         },
     [EVENT_SLOT_MISSED] =
@@ -72,8 +73,9 @@ const struct event_row events[EVENT_COUNT] = {
         {
             .name = "claim_failed",
             .level = LEVEL_ERROR,
-            .when = "the store gave no verdict on the claim in time, or refused it; the command was "
-                    "not run",
+            .when =
+                "the store gave no verdict on the claim in time, or refused it; the command was "
+                "not run",
             .fields = "job slot streak took_ms error sqlstate",
         },
     [EVENT_CLOCK_AHEAD] =
@@ -115,15 +117,17 @@ const struct event_row events[EVENT_COUNT] = {
         {
             .name = "lease_lost",
             .level = LEVEL_ERROR,
-            .when = "the lease was taken over, revoked or ran out while the command ran; the command "
-                    "is being ended",
+            .when =
+                "the lease was taken over, revoked or ran out while the command ran; the command "
+                "is being ended",
             .fields = "job slot fence run_id holder error sqlstate",
         },
     [EVENT_GUARD_DIED] =
         {
             .name = "guard_died",
             .level = LEVEL_ERROR,
-            .when = "the command's guard was killed or stopped answering; the command is being ended",
+            .when =
+                "the command's guard was killed or stopped answering; the command is being ended",
             .fields = "job slot fence run_id",
         },
     [EVENT_LEFTOVERS] =

@@ -75,8 +75,8 @@ static void tell_dropped(struct log *log, struct text *line)
 {
     char sentence[96];
     int dropped_count = log->dropped_count;
-    snprintf(sentence, sizeof sentence, "%d lines before this one are lost: they could not be written",
-             dropped_count);
+    snprintf(sentence, sizeof sentence,
+             "%d lines before this one are lost: they could not be written", dropped_count);
     log->dropped_count = 0;
     log_line_build(line, log->format, LEVEL_WARN, EVENT_LINES_LOST, &LOG_SCOPE_NONE, sentence,
                    now_wall_us());
@@ -87,17 +87,17 @@ static void tell_dropped(struct log *log, struct text *line)
 
 static void write_event(struct log *log, enum level level, enum event event,
                         const struct log_scope *scope, const char *sentence, va_list args)
+    __attribute__((format(printf, 5, 0)));
+
+static void write_event(struct log *log, enum level level, enum event event,
+                        const struct log_scope *scope, const char *sentence, va_list args)
 {
     if (level < log->least)
         return;
-    va_list again;
-    va_copy(again, args);
-    int length = vsnprintf(NULL, 0, sentence, again);
-    va_end(again);
-    size_t room = length < 0 ? 1 : (size_t)length + 1;
-    MEM_AUTOFREE char *message = mem_alloc(room);
-    if (length >= 0)
-        vsnprintf(message, room, sentence, args);
+    char *formatted = NULL;
+    if (vasprintf(&formatted, sentence, args) < 0)
+        formatted = NULL;
+    MEM_AUTOFREE char *message = formatted == NULL ? mem_strdup(sentence) : formatted;
     TEXT_AUTODONE struct text line = TEXT_INIT;
     if (log->dropped_count > 0)
         tell_dropped(log, &line);

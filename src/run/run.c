@@ -66,14 +66,14 @@ static void on_released(void *owner)
 
 static void release(struct run *run)
 {
-    struct run_record record = run_record_of(&run->facts);
+    run->record = run_record_of(&run->facts);
     renew_stop(&run->renew);
     alarm_stop(&run->out_of_time);
     alarm_stop(&run->time_up);
     if (run->terminal.is_given)
         terminal_take_back(&run->terminal, (pid_t)run->command_pid);
-    release_start(&run->release, run->loop, run->store, &run->lease, record.outcome, record.status,
-                  RELEASE_LIMIT_MS, on_released, run);
+    release_start(&run->release, run->loop, run->store, &run->lease, run->record.outcome,
+                  run->record.status, RELEASE_LIMIT_MS, on_released, run);
 }
 
 static int exit_code_without_lease(const struct run *run)
@@ -102,11 +102,10 @@ static void finish(struct run *run)
     if (run->lease.fence == 0) {
         run->exit_code = exit_code_without_lease(run);
     } else {
-        struct run_record record = run_record_of(&run->facts);
         bool is_ours = !run->release.is_done || run->release.item.verdict == RELEASE_RELEASED;
-        run->exit_code = is_ours ? record.exit_code : EXIT_LOST;
+        run->exit_code = is_ours ? run->record.exit_code : EXIT_LOST;
         run_tell_release(run);
-        run_tell_end(run, &record);
+        run_tell_end(run, &run->record);
     }
     command_dismiss(run->command);
     run->finished(run);
@@ -124,10 +123,10 @@ static void perform(struct run *run, enum run_action action)
         claim_cancel(&run->claim);
         return;
     case RUN_ACTION_STOP:
-        end_tree(run, run->stop_signal);
+        end_tree(run, run->last_signal);
         return;
     case RUN_ACTION_PASS_SIGNAL:
-        command_signal(run->command, run->stop_signal);
+        command_signal(run->command, run->last_signal);
         return;
     case RUN_ACTION_TIME_OUT:
         end_tree(run, SIGTERM);
@@ -195,54 +194,68 @@ static const struct claim_listener claim_listener = {
 static void on_renewed(void *owner)
 {
     struct run *run = owner;
-    alarm_set_at(&run->out_of_time, lease_term_boot_ms(&run->lease));
+    if (!run->facts.is_lost)
+        alarm_set_at(&run->out_of_time, lease_term_boot_ms(&run->lease));
     command_move_deadline(run->command, lease_term_boot_ms(&run->lease),
                           lease_deadline_boot_ms(&run->lease));
-    run->last_fault.text[0] = '\0';
-    run_suspend_when_quiet(run);
 }
 
 static void on_renew_failed(void *owner, const struct error *why, int64_t left_ms)
 {
-    struct run *run = owner;
-    run->last_fault = *why;
-    run_tell_renew_failed(run, why, left_ms);
-    run_suspend_when_quiet(run);
+    run_tell_renew_failed(owner, why, left_ms);
 }
 
-static void lose(struct run *run, const char *other, enum run_event event)
+/* Told once: what comes first is the cause. */
+static void note_lost(struct run *run, bool is_out_of_time, const char *other)
 {
-    if (!run->facts.is_lost)
-        run_tell_lost(run, other);
-    run->facts.is_lost = true;
     alarm_stop(&run->out_of_time);
-    happen(run, event);
+    if (run->facts.is_lost)
+        return;
+    run->facts.is_lost = true;
+    run->is_out_of_time = is_out_of_time;
+    run_tell_lost(run, other);
 }
 
 static void on_renew_lost(void *owner, enum lost_reason reason, const char *other)
 {
     struct run *run = owner;
     run->lost_reason = reason;
-    lose(run, other, RUN_EVENT_LEASE_LOST);
+    note_lost(run, false, other);
+    happen(run, RUN_EVENT_LEASE_LOST);
+}
+
+static void on_renew_settled(void *owner)
+{
+    run_suspend_when_quiet(owner);
 }
 
 static const struct renew_listener renew_listener = {
     .renewed = on_renewed,
     .failed = on_renew_failed,
     .lost = on_renew_lost,
+    .settled = on_renew_settled,
 };
 
 static void on_out_of_time(struct alarm *alarm)
 {
     struct run *run = LIST_OBJECT(alarm, struct run, out_of_time);
-    run->is_out_of_time = !run->facts.is_lost;
-    lose(run, NULL, RUN_EVENT_OUT_OF_TIME);
+    note_lost(run, true, NULL);
+    happen(run, RUN_EVENT_OUT_OF_TIME);
+}
+
+/* Whether what happens now is what ends the command, and not one thing more while it ends or while
+ * what it left is being ended. */
+static bool ends_command(const struct run *run)
+{
+    bool is_ended = run->facts.is_timed_out || run->facts.is_stopped || run->facts.has_guard_died;
+    return run->state == RUN_RUNNING || (run->state == RUN_CLEARING && !is_ended &&
+                                         run->spec.job->leftovers == GUARD_LEFTOVERS_WAIT);
 }
 
 static void on_time_up(struct alarm *alarm)
 {
     struct run *run = LIST_OBJECT(alarm, struct run, time_up);
-    run->facts.is_timed_out = true;
+    run->facts.is_timed_out |= ends_command(run);
     happen(run, RUN_EVENT_TIME_UP);
 }
 
@@ -266,11 +279,8 @@ static void on_not_started(void *owner, int exit_code, const struct error *why)
 /* The guard watches the deadline too and may be first, after this process was stopped. */
 static void notice_deadline(struct run *run, enum guard_killer killer)
 {
-    if (killer != GUARD_KILLER_DEADLINE || run->facts.is_lost)
-        return;
-    run->is_out_of_time = true;
-    run->facts.is_lost = true;
-    run_tell_lost(run, NULL);
+    if (killer == GUARD_KILLER_DEADLINE)
+        note_lost(run, true, NULL);
 }
 
 static void on_exited(void *owner, int wait_status, enum guard_killer killer)
@@ -290,8 +300,10 @@ static void on_leftovers(void *owner, int count, const char *names)
 static void on_guard_died(void *owner)
 {
     struct run *run = owner;
-    run->facts.has_guard_died = true;
-    run_tell_guard_died(run);
+    if (run->state == RUN_CLAIMING || run_has_command(run)) {
+        run->facts.has_guard_died = true;
+        run_tell_guard_died(run);
+    }
     happen(run, RUN_EVENT_GUARD_DIED);
 }
 
@@ -324,8 +336,10 @@ void run_signal(struct run *run, int number)
     case SIGINT:
     case SIGQUIT:
     case SIGTERM:
-        run->stop_signal = number;
-        run->facts.is_stopped |= run_has_command(run);
+        run->last_signal = number;
+        if (run->stop_signal == 0)
+            run->stop_signal = number;
+        run->facts.is_stopped |= ends_command(run);
         happen(run, RUN_EVENT_STOP_ASKED);
         return;
     case SIGCONT:
@@ -428,8 +442,10 @@ bool run_start(struct run *run, uv_loop_t *loop, const struct run_spec *spec,
     terminal_open(&run->terminal);
     run->gives_terminal = terminal_should_give(&run->terminal);
     /* The guard starts while the store's library is loaded and its connection is made. */
-    if (!open_command(run, err))
+    if (!open_command(run, err)) {
+        terminal_close(&run->terminal);
         return false;
+    }
     fds_let_go(spec->given);
     const struct store_listener listener = {
         .lost = on_store_lost,
@@ -440,6 +456,7 @@ bool run_start(struct run *run, uv_loop_t *loop, const struct run_spec *spec,
     if (!store_open(loop, spec->store, &listener, &run->store, err)) {
         command_dismiss(run->command);
         command_close(run->command, NULL);
+        terminal_close(&run->terminal);
         return false;
     }
     alarm_init(&run->out_of_time, loop, on_out_of_time);
@@ -469,5 +486,6 @@ static void on_command_closed(void *owner)
 void run_close(struct run *run, void (*closed)(struct handles *handles))
 {
     run->handles.closed = closed;
+    terminal_close(&run->terminal);
     command_close(run->command, on_command_closed);
 }

@@ -42,13 +42,14 @@ struct run {
     struct handles handles;
 
     struct run_facts facts;
-    struct error last_fault; /* of a renewal since the last that came through */
+    struct run_record record; /* once released: what was told to the store */
     struct error why_not_started;
     char slot_text[TIME_TEXT_MAX];
     int64_t started_boot_ms;
     int64_t command_pid; /* 0 until started: also its process group */
     int64_t abandoned_fence;
-    int stop_signal;
+    int stop_signal; /* the first: it ends the run */
+    int last_signal; /* to be passed on */
     enum lost_reason lost_reason;
     bool gives_terminal;
     bool is_out_of_time;

@@ -11,10 +11,10 @@ struct run_facts {
     bool is_not_started;
     int not_started_exit; /* 126, 127 or 71 */
     bool has_exited;
-    int wait_status; /* as of waitpid(2), when has_exited */
-    bool is_lost;    /* by a verdict, or out of time */
-    bool is_timed_out;
-    bool is_stopped; /* a stop signal came to leaserun while the tree lived */
+    int wait_status;   /* as of waitpid(2), when has_exited */
+    bool is_lost;      /* by a verdict, or out of time */
+    bool is_timed_out; /* --timeout was the first cause to end it */
+    bool is_stopped;   /* a stop signal to leaserun was */
     bool has_guard_died;
 };
 

@@ -21,6 +21,8 @@ void run_suspend_when_quiet(struct run *run)
     if (!run->is_suspending || renew_is_asking(&run->renew))
         return;
     run->is_suspending = false;
+    if (run->state != RUN_RUNNING) /* it is being ended: that goes on */
+        return;
     command_pause(run->command);
     terminal_stop_self();
     resume(run);
@@ -30,7 +32,7 @@ void run_suspend_on_stopped(void *owner, int number)
 {
     struct run *run = owner;
     bool wants_terminal = number == SIGTTIN || number == SIGTTOU;
-    if (run->terminal.fd < 0 || number == SIGSTOP)
+    if (run->terminal.fd < 0 || number == SIGSTOP || run->state != RUN_RUNNING)
         return;
     if (wants_terminal && terminal_is_ours(&run->terminal)) {
         run->terminal.is_given = true;

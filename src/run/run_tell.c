@@ -115,13 +115,14 @@ void run_tell_early(struct run *run, const struct claim_item *answer)
 static void tell_out_of_time(struct run *run, struct log_scope *scope)
 {
     char silence[TIME_TEXT_MAX];
-    bool has_fault = run->last_fault.text[0] != '\0';
+    const struct error *fault = &run->renew.error;
+    bool has_fault = fault->kind != ERROR_NONE;
     time_text_span(now_boot_ms() - run->lease.sent_boot_ms, silence);
-    scope->error = has_fault ? &run->last_fault : NULL;
+    scope->error = has_fault ? fault : NULL;
     log_event(run->spec.log, EVENT_LEASE_LOST, scope,
               "the lease is lost: no renewal came through for %s%s%s; the command is ended before "
               "another may start",
-              silence, has_fault ? ": " : "", has_fault ? run->last_fault.text : "");
+              silence, has_fault ? ": " : "", has_fault ? fault->text : "");
 }
 
 void run_tell_lost(struct run *run, const char *other)
@@ -167,7 +168,8 @@ void run_tell_guard_died(struct run *run)
 {
     struct log_scope scope = scope_of(run);
     log_event(run->spec.log, EVENT_GUARD_DIED, &scope,
-              "the guard of the command was killed or does not answer: the command is ended");
+              "the guard of the command was killed or does not answer: the command is %s",
+              run_has_command(run) ? "ended" : "not started");
 }
 
 void run_tell_suspended(struct run *run, int number)
@@ -181,17 +183,29 @@ void run_tell_suspended(struct run *run, int number)
               strsignal(number), left);
 }
 
+static void tell_not_released(struct run *run, struct log_scope *scope)
+{
+    char left[TIME_TEXT_MAX];
+    const struct error *why = &run->release.error;
+    int64_t left_ms = run->lease.sent_boot_ms + run->lease.timing.ttl_ms - now_boot_ms();
+    scope->error = why;
+    scope->outcome = run_outcome_name(run->record.outcome);
+    scope->status = run->record.status;
+    if (left_ms > 0 && !run->facts.is_lost)
+        log_event(run->spec.log, EVENT_RELEASE_FAILED, scope,
+                  "the lease could not be given back and runs out in %s; the outcome is not "
+                  "recorded: %s",
+                  time_text_span(left_ms, left), why->text);
+    else
+        log_event(run->spec.log, EVENT_RELEASE_FAILED, scope, "the outcome is not recorded: %s",
+                  why->text);
+}
+
 void run_tell_release(struct run *run)
 {
     struct log_scope scope = scope_of(run);
     if (!run->release.is_done) {
-        char left[TIME_TEXT_MAX];
-        int64_t left_ms = run->lease.sent_boot_ms + run->lease.timing.ttl_ms - now_boot_ms();
-        scope.error = &run->release.error;
-        log_event(run->spec.log, EVENT_RELEASE_FAILED, &scope,
-                  "the lease could not be given back and runs out in %s; the outcome is not "
-                  "recorded: %s",
-                  time_text_span(left_ms, left), run->release.error.text);
+        tell_not_released(run, &scope);
     } else if (run->release.item.verdict == RELEASE_NOT_OURS && !run->facts.is_lost) {
         log_event(run->spec.log, EVENT_LEASE_LOST, &scope,
                   "the lease was lost before the command ended: its row is another's or gone");
@@ -219,7 +233,6 @@ void run_tell_end(struct run *run, const struct run_record *record)
     scope.status = record->status;
     scope.took_ms = now_boot_ms() - run->started_boot_ms;
     if (record->outcome == OUTCOME_NOT_STARTED) {
-        scope.error = &run->why_not_started;
         log_event(run->spec.log, EVENT_RUN_FAILED, &scope, "%s", run->why_not_started.text);
     } else if (record->outcome == OUTCOME_TIMED_OUT) {
         time_text_span(run->spec.job->timeout_ms, limit);

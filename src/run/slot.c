@@ -3,13 +3,32 @@
 
 #include "base/now.h"
 
+#include <stdbool.h>
 #include <time.h>
 
-static int64_t start_of_day(struct tm local)
+#define LONGEST_DAY_S (30 * 3600)
+
+static bool is_in_day(time_t when, const struct tm *day)
 {
-    local.tm_sec = local.tm_min = local.tm_hour = 0;
-    local.tm_isdst = -1;
-    return mktime(&local); /* where midnight does not exist, the first instant after it */
+    struct tm local;
+    localtime_r(&when, &local);
+    return local.tm_year == day->tm_year && local.tm_yday == day->tm_yday;
+}
+
+/* Midnight may not exist, or come twice, and then mktime(3) answers by what it was asked before:
+ * the day's first instant is looked for. */
+static time_t start_of_day(time_t now, const struct tm *day)
+{
+    time_t before = now - LONGEST_DAY_S;
+    time_t within = now;
+    while (within - before > 1) {
+        time_t middle = before + (within - before) / 2;
+        if (is_in_day(middle, day))
+            within = middle;
+        else
+            before = middle;
+    }
+    return within;
 }
 
 int64_t slot_of(enum once_per once_per, int64_t wall_us)
@@ -26,7 +45,7 @@ int64_t slot_of(enum once_per once_per, int64_t wall_us)
     case ONCE_PER_HOUR:
         return (seconds - local.tm_sec - local.tm_min * 60) * 1000000;
     case ONCE_PER_DAY:
-        return start_of_day(local) * 1000000;
+        return start_of_day(now, &local) * INT64_C(1000000);
     }
     return NO_INSTANT;
 }

@@ -12,6 +12,13 @@ void terminal_open(struct terminal *terminal)
     terminal->is_given = false;
 }
 
+void terminal_close(struct terminal *terminal)
+{
+    if (terminal->fd >= 0)
+        close(terminal->fd);
+    terminal->fd = -1;
+}
+
 bool terminal_is_ours(const struct terminal *terminal)
 {
     return terminal->fd >= 0 && tcgetpgrp(terminal->fd) == getpgrp();

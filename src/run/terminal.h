@@ -11,6 +11,7 @@ struct terminal {
 };
 
 void terminal_open(struct terminal *terminal);
+void terminal_close(struct terminal *terminal);
 
 /* True when our group has the foreground now. */
 bool terminal_is_ours(const struct terminal *terminal);

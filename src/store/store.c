@@ -152,15 +152,13 @@ static void on_answered(void *owner)
     call_back(store, request);
 }
 
-/* The limit's sentence holds both: how long was waited, and what the store said last. */
-static void fail_unanswered(struct store *store, struct store_request *request)
+/* What the store said last is more than that it said nothing since. */
+static void fail_unanswered(struct store_request *request)
 {
     char waited[TIME_TEXT_MAX];
-    struct error last = request->error;
-    time_text_span(request->limit_ms, waited);
-    error_set(&request->error, ERROR_STORE, "the store gave no answer within %s%s%s", waited,
-              last.text[0] != '\0' ? "; the last fault was: " : "", last.text);
-    memcpy(request->error.sqlstate, last.sqlstate, sizeof last.sqlstate);
+    if (request->error.text[0] == '\0')
+        error_set(&request->error, ERROR_STORE, "the store gave no answer within %s",
+                  time_text_span(request->limit_ms, waited));
     request->outcome = STORE_FAILED;
     request->failure = FAILURE_UNREACHABLE;
 }
@@ -173,7 +171,7 @@ static void give_up(struct store *store, struct store_request *request)
     } else {
         unqueue(store, request);
     }
-    fail_unanswered(store, request);
+    fail_unanswered(request);
     if (store->first != NULL)
         alarm_set_in(&store->turn, 0);
     call_back(store, request);

@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: ISC
 """leftovers.py MARK PID...: prints the processes that have MARK in their environment, except
-those with the given ids, this one and their ancestors. The status is 1 when there are any."""
+those with the given ids, this one and its parent, and kills them. The status is 1 when there are
+any."""
 import os
+import signal
 import sys
 
 
@@ -25,6 +27,7 @@ def main():
         if command:
             print(f'still there: {pid} {command}')
             found += 1
+            os.kill(pid, signal.SIGKILL)
     return 1 if found else 0
 
 

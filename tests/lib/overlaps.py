@@ -14,7 +14,7 @@ def read_lives(path):
     lives = {}
     with open(path, encoding='utf-8') as lines:
         for line in lines:
-            at, _event, pid, key, fence = line.split()
+            at, _event, pid, fence, key = line.rstrip('\n').split(' ', 4)
             life = lives.setdefault((pid, key, fence), [int(at), int(at)])
             life[1] = max(life[1], int(at))
     return sorted((start, end, pid, key, fence)

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: ISC
 """pgproxy.py FOLDER UPSTREAM: a PostgreSQL server's unreliable network.
+pgproxy.py --tell FOLDER COMMAND...: one command to it; prints the answer, status 1 for an error.
 
 UPSTREAM is the path of the server's unix socket (".../.s.PGSQL.5432"). Listens on the unix socket
 FOLDER/.s.PGSQL.5432 and on a loopback TCP port whose number is in FOLDER/port, and obeys commands,
@@ -43,6 +44,7 @@ import asyncio
 import os
 import re
 import signal
+import socket
 import struct
 import sys
 
@@ -383,4 +385,15 @@ async def main():
     os._exit(0)  # connections need no farewell
 
 
+def tell(folder, words):
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(os.path.join(folder, 'control'))
+        connection.sendall(' '.join(words).encode() + b'\n')
+        answer = connection.makefile().readline().strip()
+    print(answer.removeprefix('ok').strip())
+    return 0 if answer.startswith('ok') else 1
+
+
+if sys.argv[1] == '--tell':
+    sys.exit(tell(sys.argv[2], sys.argv[3:]))
 asyncio.run(main())

@@ -9,7 +9,7 @@
  * Left out: renewals (expiry.pml), so a command ends by its first deadline; guards (guard.pml): a
  * client is leaserun and guard in one, and ends its command in time; slots (slots.pml).
  *
- * bounds: -DCLIENTS=2 -DATTEMPTS=2 -DCOPIES=2
+ * bounds: -DCLIENTS=2 -DATTEMPTS=2 -DCOPIES=2 -DTTL=2
  * bounds long: -DCLIENTS=3 -DATTEMPTS=2 -DCOPIES=1
  * bounds long: -DCLIENTS=2 -DATTEMPTS=3 -DCOPIES=2 -DTTL=4
  * bounds long: -DCLIENTS=2 -DATTEMPTS=2 -DCOPIES=3 -DLIMIT=2 -DTTL=4
@@ -26,7 +26,7 @@
  * mutant NO_RUN_ROW breaks P5_over_is_over: only the lease's row is asked, not the run's
  * mutant RELEASE_BY_KEY breaks P5_others_untouched: a release names only the key
  * mutant RACED_IS_HELD breaks P4_held_is_true: a write that lost a race is told as held
- * mutant DEADLINE_UNCHECKED breaks P6_dead_before_expiry: a win that came too late is started */
+ * mutant DEADLINE_UNCHECKED breaks P1_exclusion: a win that came too late is started */
 
 #include "lease.pml"
 
@@ -41,6 +41,17 @@ hidden byte P8_comes_to_rest;         /* no deadlock: all ends with the key free
 
 #define CLAIMS (CLIENTS * ATTEMPTS)
 #define CLAIM_OF(i, n) (i * ATTEMPTS + n - 1)
+#define ANY_OF_4(is, m) (is(m) || is(m + 1) || is(m + 2) || is(m + 3))
+#if CLIENTS == 2
+#define ANY_CLIENT(is) (is(0) || is(1))
+#else
+#define ANY_CLIENT(is) (is(0) || is(1) || is(2))
+#endif
+#if CLIENTS * ATTEMPTS == 4
+#define ANY_CLAIM(is) ANY_OF_4(is, 0)
+#else
+#define ANY_CLAIM(is) (ANY_OF_4(is, 0) || is(4) || is(5))
+#endif
 
 mtype:phases = { IDLE, ASKING, RUNNING, OVER };
 mtype:answers = { NONE, WON, HELD, RACED };
@@ -56,13 +67,15 @@ byte deadline[CLIENTS];
 byte gone_for[CLIENTS];
 bool is_released[CLIENTS]; /* the run's row has its outcome */
 
-byte copies[CLAIMS], looked[CLAIMS]; /* on their way; between look and write */
+byte copies[CLAIMS]; /* on their way */
 byte not_after[CLAIMS];
 #if defined(EXCLUDED_FENCE)
-byte drawn[CLAIMS];
-#define DRAWN(m) drawn[m]
+byte looked[CLAIMS], drawn[CLAIMS]; /* waiting for the row's lock */
+#define DRAWN(m)     drawn[m]
+#define UNDER_WAY(m) (copies[m] > 0 || looked[m] > 0)
 #else
-#define DRAWN(m) 0
+#define DRAWN(m)     0
+#define UNDER_WAY(m) (copies[m] > 0)
 #endif
 
 hidden byte k;
@@ -83,8 +96,13 @@ inline end_with(i, kind)
     end_copies[i] = (kind == NO_END -> 0 : COPIES);
     phase[i] = OVER;
     answer[i] = NONE;
+    nth[i] = 0;
     sent_left[i] = 0;
-    deadline[i] = 0
+    deadline[i] = 0;
+    if
+    :: end_copies[i] == 0 -> fence[i] = 0
+    :: else
+    fi
 }
 
 #if defined(DEADLINE_UNCHECKED)
@@ -97,8 +115,8 @@ proctype client(byte i)
 {
 end:
     do
-    :: d_step { (phase[i] == IDLE || (phase[i] == ASKING && answer[i] != WON && answer[i] != HELD))
-            && nth[i] < ATTEMPTS ->
+    :: d_step { nth[i] < ATTEMPTS &&
+            (phase[i] == IDLE || (phase[i] == ASKING && answer[i] != WON && answer[i] != HELD)) ->
         nth[i]++;
         copies[CLAIM_OF(i, nth[i])] = COPIES;
         not_after[CLAIM_OF(i, nth[i])] = LIMIT;
@@ -123,77 +141,82 @@ end:
     od
 }
 
-/* The answer of attempt m to client i, which may get lost, or come when nobody waits. */
-inline reply(i, m, what)
+#define IS_AWAITED(i, n) (phase[i] == ASKING && nth[i] == n && answer[i] == NONE)
+
+/* The answer to attempt n, which may get lost, or come when nobody waits. */
+inline reply(i, n, what)
 {
     if
-    :: phase[i] == ASKING && CLAIM_OF(i, nth[i]) == m && answer[i] == NONE -> answer[i] = what
+    :: IS_AWAITED(i, n) -> answer[i] = what
     :: true
     fi
 }
 
-inline look(i, m)
-{
-#if defined(EXCLUDED_FENCE)
-    fence_seq++;
-    drawn[m] = fence_seq;
-#endif
-    copies[m]--;
-    if
-    :: HELD_BY_OTHER(i + 1) -> reply(i, m, HELD)
-    :: else -> looked[m]++
-    fi
-}
-
 #if defined(NO_NOT_AFTER)
-#define STILL_WANTED(m) true
+#define IS_WANTED(m) true
 #else
-#define STILL_WANTED(m) (not_after[m] > 0)
+#define IS_WANTED(m) (not_after[m] > 0)
 #endif
 #if defined(NO_RUN_ROW) || defined(REWON_AFTER_RELEASE)
-#define RUN_IS_OPEN(i) true
+#define IS_OPEN(i) true
 #else
-#define RUN_IS_OPEN(i) (!is_released[i])
+#define IS_OPEN(i) (!is_released[i])
 #endif
 
-inline write(i, m, n)
+#if defined(RACED_IS_HELD)
+#define NOT_WON(i) HELD
+#else
+#define NOT_WON(i) (HELD_BY_OTHER(i + 1) -> HELD : RACED)
+#endif
+
+/* A look that found the key held; or a write, whose look was some time ago and found it free. */
+inline look_and_write(i, m, n)
 {
-    looked[m]--;
     others = HELD_BY_OTHER(i + 1);
     if
-    :: STILL_WANTED(m) && RUN_IS_OPEN(i) -> store_claim(i + 1, n, DRAWN(m))
+    :: IS_WANTED(m) && IS_OPEN(i) -> store_claim(i + 1, n, DRAWN(m))
     :: else
     fi;
     PROMISE(P5_others_untouched, !(others && won));
-    others = false;
     if
     :: won ->
-        PROMISE(P5_over_is_over, !is_released[i]);
+        others = false;
         won = false;
-        check_healthy();
+        PROMISE(P5_over_is_over, !is_released[i]);
         if
-        :: phase[i] == ASKING && nth[i] == n && answer[i] == NONE -> answer[i] = WON; fence[i] = row_fence
+        :: IS_AWAITED(i, n) -> answer[i] = WON; fence[i] = row_fence
         :: true
         fi
     :: else ->
-#if defined(RACED_IS_HELD)
-        PROMISE(P4_held_is_true, !(phase[i] == ASKING && nth[i] == n && answer[i] == NONE) || HELD_BY_OTHER(i + 1));
-        reply(i, m, HELD)
-#else
-        reply(i, m, RACED)
-#endif
+        PROMISE(P4_held_is_true, !IS_AWAITED(i, n) || NOT_WON(i) != HELD || others);
+        if
+        :: others -> others = false; reply(i, n, RACED)
+        :: others = false; reply(i, n, NOT_WON(i))
+        fi
+    fi;
+    check_healthy()
+}
+
+inline forget(m)
+{
+    if
+    :: !UNDER_WAY(m) -> not_after[m] = 0
+    :: else
     fi
 }
 
-/* One attempt's way through the store. */
+/* One attempt's way through the store. One that gets lost does no more than one that is late. */
 proctype attempt(byte i; byte n)
 {
     byte m = i * ATTEMPTS + n - 1;
 end:
     do
-    :: atomic { copies[m] > 0 -> look(i, m) }
-    :: atomic { looked[m] > 0 -> write(i, m, n) }
-    :: d_step { copies[m] > 0 -> copies[m]-- } /* lost */
+#if defined(EXCLUDED_FENCE)
+    :: d_step { copies[m] > 0 -> copies[m]--; looked[m]++; fence_seq++; drawn[m] = fence_seq }
+    :: atomic { looked[m] > 0 -> looked[m]--; look_and_write(i, m, n); forget(m) }
+#else
+    :: atomic { copies[m] > 0 -> copies[m]--; look_and_write(i, m, n); forget(m) }
+#endif
     od
 }
 
@@ -214,43 +237,43 @@ inline apply_end(i)
     check_healthy()
 }
 
+inline forget_end(i)
+{
+    if
+    :: end_copies[i] == 0 -> ending[i] = NO_END; fence[i] = 0
+    :: else
+    fi
+}
+
 proctype ender(byte i)
 {
 end:
     do
-    :: d_step { end_copies[i] > 0 -> end_copies[i]--; apply_end(i) }
-    :: d_step { end_copies[i] > 0 -> end_copies[i]-- }
+    :: d_step { end_copies[i] > 0 -> end_copies[i]--; apply_end(i); forget_end(i) }
+    :: d_step { end_copies[i] > 0 -> end_copies[i]--; forget_end(i) } /* lost */
     od
 }
+
+#if ATTEMPTS == 2
+#define HAS_CLAIMS(c) (UNDER_WAY(CLAIM_OF(c, 1)) || UNDER_WAY(CLAIM_OF(c, 2)))
+#else
+#define HAS_CLAIMS(c) (UNDER_WAY(CLAIM_OF(c, 1)) || UNDER_WAY(CLAIM_OF(c, 2)) || UNDER_WAY(CLAIM_OF(c, 3)))
+#endif
 
 inline tick_client(c)
 {
     COUNT_DOWN(sent_left[c]);
     COUNT_DOWN(deadline[c]);
     if
-    :: phase[c] == OVER && gone_for[c] <= LIMIT + TTL -> gone_for[c]++
-    :: else
+    :: phase[c] == OVER && (HAS_CLAIMS(c) || (LEASE_LIVE && row_holder == c + 1)) ->
+        gone_for[c] = (gone_for[c] > LIMIT + TTL -> gone_for[c] : gone_for[c] + 1)
+    :: else -> gone_for[c] = 0 /* it holds nothing, and nothing of it is left that could win */
     fi
 }
 
 #define IS_DUE(i)    (phase[i] == RUNNING && deadline[i] == 0)
-#define UNDER_WAY(m) (copies[m] > 0 || looked[m] > 0)
-
-bool is_due, is_moving;
-
-inline survey()
-{
-    is_due = false;
-    is_moving = row_left > 0;
-    for (k : 0 .. CLIENTS - 1) {
-        is_due = is_due || IS_DUE(k);
-        is_moving = is_moving || phase[k] == RUNNING || sent_left[k] > 0 || end_copies[k] > 0
-    }
-    for (k : 0 .. CLAIMS - 1) {
-        is_moving = is_moving || UNDER_WAY(k)
-    }
-    k = 0
-}
+#define IS_MOVING(i) (phase[i] == RUNNING || sent_left[i] > 0 || end_copies[i] > 0)
+#define CAN_TICK     (!ANY_CLIENT(IS_DUE) && (row_left > 0 || ANY_CLIENT(IS_MOVING) || ANY_CLAIM(UNDER_WAY)))
 
 /* Time waits for nobody but a client that can run and whose deadline has come. */
 active proctype clock()

@@ -143,11 +143,3 @@ inline store_free(me)
     :: else
     fi
 }
-
-#if defined(REACHED)
-/* Not a promise: shows that the search gets to what a model is about. */
-active proctype witness()
-{
-    (REACHED) -> assert(false)
-}
-#endif

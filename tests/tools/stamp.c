@@ -3,7 +3,7 @@
  *
  *   stamp FILE MS [--ignore-term]
  *
- * Appends one line "BOOT_US EVENT PID KEY FENCE" to FILE at start, at every beat (10 ms) and at its
+ * Appends one line "BOOT_US EVENT PID FENCE KEY" to FILE at start, at every beat (10 ms) and at its
  * end, for MS milliseconds (0: until it is stopped). CLOCK_BOOTTIME in microseconds, the same for
  * all processes of the machine. TERM and INT end it with a last line and status 128 + n; a KILL
  * leaves the last beat. tests/lib/overlaps.py reads the file. */
@@ -37,7 +37,7 @@ static void tell(int fd, const char *event)
 {
     char line[2048];
     int length = snprintf(line, sizeof line, "%" PRId64 " %s %d %s %s\n", boot_us(), event,
-                          (int)getpid(), given("LEASERUN_KEY"), given("LEASERUN_FENCE"));
+                          (int)getpid(), given("LEASERUN_FENCE"), given("LEASERUN_KEY"));
     if (write(fd, line, (size_t)length) != length) {
         perror("stamp");
         exit(99);

@@ -17,6 +17,7 @@ void sqlite_row_fill(sqlite3_stmt *statement, int first_column, struct sqlite_ro
     *ret_row = (struct sqlite_row){.exists = true};
     copy_text(statement, at++, ret_row->holder, sizeof ret_row->holder);
     copy_text(statement, at++, ret_row->run_id, sizeof ret_row->run_id);
+    copy_text(statement, at++, ret_row->previous_run_id, sizeof ret_row->previous_run_id);
     ret_row->fence = sqlite3_column_int64(statement, at++);
     ret_row->attempt = sqlite3_column_int64(statement, at++);
     ret_row->slot_us = sqlite_link_read_instant(statement, at++);
@@ -49,7 +50,7 @@ bool sqlite_row_read(struct sqlite_link *link, const char *key, struct sqlite_ro
     case SQLITE_STEP_FAILED:
         return false;
     case SQLITE_STEP_DONE:
-        *ret_row = (struct sqlite_row){.exists = false};
+        *ret_row = (struct sqlite_row){.slot_us = NO_INSTANT, .hold_until_us = NO_INSTANT};
         return true;
     case SQLITE_STEP_ROW:
         break;
@@ -68,6 +69,7 @@ bool sqlite_row_write(struct sqlite_link *link, const char *key, const struct sq
     sqlite_link_text(statement, at++, key);
     sqlite_link_text(statement, at++, row->holder);
     sqlite_link_text(statement, at++, row->run_id);
+    sqlite_link_text(statement, at++, row->previous_run_id);
     sqlite3_bind_int64(statement, at++, row->fence);
     sqlite3_bind_int64(statement, at++, row->attempt);
     sqlite_link_instant(statement, at++, row->slot_us);

@@ -9,12 +9,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SQLITE_CLOCK_MAX 64
+#define SQLITE_CLOCK_MAX 80
 
 struct sqlite_row {
     bool exists;
     char holder[IDENTITY_HOLDER_MAX];
-    char run_id[IDENTITY_RUN_ID_MAX]; /* of the last mandate, "" when it was undone */
+    char run_id[IDENTITY_RUN_ID_MAX];          /* of the last mandate, "" when it was undone */
+    char previous_run_id[IDENTITY_RUN_ID_MAX]; /* of the mandate before it, "" for none */
     int64_t fence;
     int64_t attempt;
     int64_t slot_us;
@@ -37,10 +38,10 @@ struct sqlite_row {
 
 /* The columns in the order of sqlite_row_fill, for the SELECT list. */
 #define SQLITE_ROW_COLUMNS                                                                         \
-    "holder, run_id, fence, attempt, slot_us, is_released, is_revoked, ttl_ms, clock, "            \
+    "holder, run_id, previous_run_id, fence, attempt, slot_us, is_released, is_revoked, ttl_ms, "  \
+    "clock, "                                                                                      \
     "expires_boot_ms, hold_boot_ms, acquired_us, expires_us, hold_until_us, written_us, "          \
     "pid_namespace, pid, start_ticks, guard_pid, guard_start_ticks, seen_clock, seen_boot_ms"
-#define SQLITE_ROW_COLUMN_COUNT 22
 
 /* Reads the columns from first_column on. */
 void sqlite_row_fill(sqlite3_stmt *statement, int first_column, struct sqlite_row *ret_row);

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: ISC */
+#include "cli/commands.h"
+
+#include "base/exit_code.h"
+#include "cli/help.h"
+#include "cli/say.h"
+#include "conf/store_choice.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#define USES_STORE (SETTING_MASK(SETTING_FILE) | SETTING_MASK(SETTING_STORE))
+#define OWN_ROW    .group = SETTING_COMMAND
+#define MEMBER(m)  offsetof(struct options, m)
+
+static const struct setting run_options[] = {
+    {
+        OWN_ROW,
+        .option = "dry-run",
+        .type = SETTING_SWITCH,
+        .offset = MEMBER(is_dry_run),
+        .help = "say what would be done, and do nothing",
+    },
+    {.option = NULL},
+};
+
+static const struct setting status_options[] = {
+    {
+        OWN_ROW,
+        .option = "json",
+        .type = SETTING_SWITCH,
+        .offset = MEMBER(is_json),
+        .help = "one JSON object a line",
+    },
+    {
+        OWN_ROW,
+        .option = "max-age",
+        .type = SETTING_DURATION,
+        .offset = MEMBER(max_age_ms),
+        .argument = "DURATION",
+        .least = 1,
+        .help = "fail when the last success of KEY is older",
+        .manual = "The exit status is then 1, for monitoring.",
+    },
+    {.option = NULL},
+};
+
+static const struct setting history_options[] = {
+    {
+        OWN_ROW,
+        .option = "json",
+        .type = SETTING_SWITCH,
+        .offset = MEMBER(is_json),
+        .help = "one JSON object a line",
+    },
+    {
+        OWN_ROW,
+        .option = "limit",
+        .type = SETTING_COUNT,
+        .offset = MEMBER(limit_count),
+        .argument = "N",
+        .initial = "20",
+        .least = 1,
+        .most = 1000000,
+        .help = "no more than the newest N runs",
+    },
+    {.option = NULL},
+};
+
+static const struct setting release_options[] = {
+    {
+        OWN_ROW,
+        .option = "stop",
+        .type = SETTING_SWITCH,
+        .offset = MEMBER(is_stop),
+        .help = "end the run of a live holder",
+        .manual = "Its next renewal learns of it, and it ends its command. The key is free then, "
+                  "or when the lease runs out if the holder does not answer, never before.",
+    },
+    {
+        OWN_ROW,
+        .option = "store-fd",
+        .type = SETTING_COUNT,
+        .offset = MEMBER(store_fd),
+        .argument = "FD",
+        .most = 1000000,
+        .help = "for leaserun's guard",
+        .is_hidden = true,
+    },
+    {
+        OWN_ROW,
+        .option = "holder",
+        .type = SETTING_TEXT,
+        .offset = MEMBER(holder),
+        .argument = "HOLDER",
+        .help = "for leaserun's guard",
+        .is_hidden = true,
+    },
+    {.option = NULL},
+};
+
+static const struct setting purge_options[] = {
+    {
+        OWN_ROW,
+        .option = "retention",
+        .type = SETTING_DURATION,
+        .offset = MEMBER(retention_ms),
+        .argument = "DURATION",
+        .initial = "24h",
+        .help = "keep leases that ended less than this ago",
+        .manual = "Those of slots are kept for 400 days, finished runs for 90.",
+    },
+    {
+        OWN_ROW,
+        .option = "forget",
+        .type = SETTING_TEXT,
+        .offset = MEMBER(forget_key),
+        .argument = "KEY",
+        .help = "delete KEY's lease and finished runs instead",
+        .manual = "A command under --once can then run again. A live lease is not touched.",
+    },
+    {.option = NULL},
+};
+
+static const struct setting init_options[] = {
+    {
+        OWN_ROW,
+        .option = "print-sql",
+        .type = SETTING_SWITCH,
+        .offset = MEMBER(is_print_sql),
+        .help = "print the statements and grants instead",
+    },
+    {.option = NULL},
+};
+
+static const struct setting check_options[] = {
+    {
+        OWN_ROW,
+        .option = "connect",
+        .type = SETTING_SWITCH,
+        .offset = MEMBER(is_connect),
+        .help = "ask the store too: schema, rights, what to know of it",
+    },
+    {.option = NULL},
+};
+
+static const struct setting help_options[] = {
+    {
+        OWN_ROW,
+        .option = "mdoc",
+        .type = SETTING_TEXT,
+        .offset = MEMBER(mdoc),
+        .argument = "PART",
+        .help = "a part of the manual: options, settings, commands, events, exit-status",
+        .is_hidden = true,
+    },
+    {
+        OWN_ROW,
+        .option = "sample",
+        .type = SETTING_SWITCH,
+        .offset = MEMBER(is_sample),
+        .help = "the sample leaserun.ini",
+        .is_hidden = true,
+    },
+    {.option = NULL},
+};
+
+const struct cli_command cli_commands[] = {
+    {
+        .name = "run",
+        .synopsis = "[options] KEY -- COMMAND [ARG...]",
+        .help = "run a command while holding the lease of KEY",
+        .manual = "The command has leaserun's descriptors, terminal, environment and folder, and "
+                  "leaserun exits as it does. When another holds the lease, the command is not run "
+                  "here. When the lease is lost, the command is ended before another may start.",
+        .groups = USES_STORE | SETTING_MASK(SETTING_LOG) | SETTING_MASK(SETTING_JOB),
+        .own = run_options,
+        .operands_least = 1,
+        .operands_most = 1,
+        .takes_argv = true,
+        .reads_config = true,
+        .uses_store = true,
+        .keeps_signals = true,
+        .perform = cmd_run,
+    },
+    {
+        .name = "status",
+        .synopsis = "[options] [KEY]",
+        .help = "who holds which lease, and for how long",
+        .manual = "Keys that were released or have expired are listed too, until they are purged.",
+        .groups = USES_STORE,
+        .own = status_options,
+        .operands_most = 1,
+        .reads_config = true,
+        .uses_store = true,
+        .perform = cmd_status,
+    },
+    {
+        .name = "history",
+        .synopsis = "[options] [KEY | JOB]",
+        .help = "past runs and how they ended, newest first",
+        .groups = USES_STORE,
+        .own = history_options,
+        .operands_most = 1,
+        .reads_config = true,
+        .uses_store = true,
+        .perform = cmd_history,
+    },
+    {
+        .name = "release",
+        .synopsis = "[options] KEY",
+        .help = "give back a lease by hand",
+        .manual = "A live lease is left alone without --stop; the exit status is then 75.",
+        .groups = USES_STORE,
+        .own = release_options,
+        .operands_least = 1,
+        .operands_most = 1,
+        .reads_config = true,
+        .uses_store = true,
+        .perform = cmd_release,
+    },
+    {
+        .name = "purge",
+        .synopsis = "[options]",
+        .help = "delete what is old",
+        .groups = USES_STORE,
+        .own = purge_options,
+        .reads_config = true,
+        .uses_store = true,
+        .perform = cmd_purge,
+    },
+    {
+        .name = "init",
+        .synopsis = "[options]",
+        .help = "create the tables in PostgreSQL",
+        .manual = "It creates what is missing and alters nothing, so that it may be repeated. An "
+                  "SQLite file needs no init.",
+        .groups = USES_STORE,
+        .own = init_options,
+        .reads_config = true,
+        .uses_store = true,
+        .perform = cmd_init,
+    },
+    {
+        .name = "check",
+        .synopsis = "[options] [FILE...]",
+        .help = "find every fault of leaserun.ini, and tell which store and timing hold",
+        .groups = USES_STORE,
+        .own = check_options,
+        .operands_most = -1,
+        .perform = cmd_check,
+    },
+    {
+        .name = "help",
+        .synopsis = "[COMMAND | events | exit | settings]",
+        .help = "this help, or that of one command or subject",
+        .own = help_options,
+        .operands_most = 1,
+        .perform = cmd_help,
+    },
+    {.name = NULL},
+};
+
+const struct cli_command *commands_find(const char *name)
+{
+    for (const struct cli_command *command = cli_commands; command->name != NULL; command++)
+        if (strcmp(command->name, name) == 0)
+            return command;
+    return NULL;
+}
+
+/* For the guard the store comes by descriptor, and no file may stand in the way. */
+static bool is_for_guard(const struct options *options)
+{
+    return options->store_fd >= 0;
+}
+
+static int settle(struct options *options)
+{
+    struct ini_faults faults = {NULL, NULL, 0};
+    int code = 0;
+    if (!options_settle(options, &faults))
+        code = say_faults(&faults);
+    ini_faults_done(&faults);
+    return code;
+}
+
+static void give_signals_back(void)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int perform(struct invocation *invocation)
+{
+    struct error error;
+    struct options *options = &invocation->options;
+    const struct cli_command *command = options->command;
+    if (options->is_version_wanted)
+        return help_print_version();
+    if (options->is_help_wanted)
+        return help_print(command);
+    if (command->reads_config && !is_for_guard(options)) {
+        int code = settle(options);
+        if (code != 0)
+            return code;
+    }
+    if (command->uses_store && !is_for_guard(options) &&
+        !store_choice_make(&options->config, &invocation->store, NULL, &error))
+        return say_error(&error);
+    if (!command->keeps_signals && !is_for_guard(options))
+        give_signals_back();
+    return command->perform(invocation);
+}
+
+int commands_main(int argc, char **argv, struct invocation *invocation)
+{
+    struct error error;
+    int code = 0;
+    if (argc < 2) {
+        help_print_usage(stderr);
+        code = EXIT_USAGE_ERROR;
+    } else if (!options_parse(argc, argv, &invocation->options, &error)) {
+        code = say_error(&error);
+    } else {
+        code = perform(invocation);
+    }
+    store_config_done(&invocation->store);
+    if (argc >= 2)
+        options_done(&invocation->options);
+    return say_flushed(code);
+}

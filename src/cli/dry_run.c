@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: ISC */
+#include "cli/dry_run.h"
+
+#include "base/exit_code.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "base/time_text.h"
+#include "cli/ask.h"
+#include "cli/say.h"
+#include "conf/store_url.h"
+#include "lease/lease.h"
+#include "run/slot.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void print_command(char *const *argv)
+{
+    fputs("command:", stdout);
+    for (; *argv != NULL; argv++)
+        printf(" %s", *argv);
+    putchar('\n');
+}
+
+static void print_lease(const struct job *job, const struct lease_row *row)
+{
+    char left[TIME_TEXT_MAX];
+    printf("key: %s\n", job->key);
+    if (row == NULL) {
+        puts("lease: free, never claimed");
+        return;
+    }
+    printf("lease: %s, fence %" PRId64 ", last holder %s", lease_state_name(row->state), row->fence,
+           row->holder);
+    if (row->remaining_ms > 0)
+        printf(", for %s more", time_text_span(row->remaining_ms, left));
+    putchar('\n');
+}
+
+static void print_timing(const struct job *job)
+{
+    char ttl[TIME_TEXT_MAX], outage[TIME_TEXT_MAX];
+    struct lease_timing timing = lease_timing(job->ttl_ms, job->grace_ms);
+    /* At worst the store goes away just before a renewal. */
+    int64_t survived_ms =
+        timing.ttl_ms - timing.margin_ms - timing.loss_grace_ms - timing.renew_every_ms;
+    printf("ttl: %s; once started it survives an outage of the store of %s\n",
+           time_text_span(timing.ttl_ms, ttl), time_text_span(survived_ms, outage));
+}
+
+static void print_slot(const struct job *job)
+{
+    char slot[TIME_TEXT_MAX];
+    int64_t slot_us = slot_of(job->once_per, now_wall_us());
+    if (slot_us != NO_INSTANT)
+        printf("slot: %s\n", time_text_s(slot_us, slot));
+}
+
+static bool would_run(const struct lease_row *row)
+{
+    return row == NULL || row->state == LEASE_EXPIRED || row->state == LEASE_RELEASED;
+}
+
+static int answer(const struct invocation *invocation, const struct lease_row *row)
+{
+    const struct job *job = &invocation->options.config.job;
+    char *url = store_url_redacted(invocation->store.url);
+    printf("store: %s\n", url);
+    free(url);
+    print_lease(job, row);
+    print_slot(job);
+    print_timing(job);
+    print_command(invocation->options.argv);
+    if (would_run(row)) {
+        puts("it would run now");
+        return EXIT_OK;
+    }
+    puts(job->wait_ms > 0 ? "it would wait now" : "it would not run now");
+    return job->wait_ms > 0 ? EXIT_OK : (int)job->held_exit;
+}
+
+int dry_run(struct invocation *invocation)
+{
+    struct error err;
+    struct store_request request = {.kind = STORE_STATUS,
+                                    .u.leases.key = invocation->options.config.job.key};
+    if (!ask_store(&invocation->store, &request, ASK_LIMITS, &err))
+        return say_error(&err);
+    int code = answer(invocation, request.u.leases.count == 0 ? NULL : &request.u.leases.rows[0]);
+    store_request_clear(&request);
+    return say_flushed(code);
+}

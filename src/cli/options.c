@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: ISC */
+#include "cli/options.h"
+
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "cli/commands.h"
+#include "conf/suggest.h"
+
+#include <getopt.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What getopt_long answers for the two that every command knows; rows answer FIRST_ROW and on. */
+enum {
+    ANSWER_HELP = CHAR_MAX + 1,
+    ANSWER_VERSION,
+    FIRST_ROW
+};
+
+struct parsing {
+    struct options *options;
+    const struct setting **rows; /* by answer - FIRST_ROW */
+    struct option *longs;
+    size_t count;
+};
+
+static void add_row(struct parsing *parsing, const struct setting *setting)
+{
+    size_t row = parsing->count++;
+    parsing->rows = mem_grow(parsing->rows, row + 1, sizeof(struct setting *));
+    parsing->longs = mem_grow(parsing->longs, row + 4, sizeof *parsing->longs);
+    parsing->rows[row] = setting;
+    parsing->longs[row] = (struct option){
+        setting->option,
+        setting->type == SETTING_SWITCH ? no_argument : required_argument,
+        NULL,
+        (int)row + FIRST_ROW,
+    };
+}
+
+static void gather_rows(struct parsing *parsing, const struct cli_command *command)
+{
+    parsing->longs = mem_array(3, sizeof *parsing->longs);
+    for (size_t i = 0; i < settings_count; i++)
+        if (settings[i].option != NULL && (command->groups & SETTING_MASK(settings[i].group)) != 0)
+            add_row(parsing, &settings[i]);
+    for (const struct setting *own = command->own; own != NULL && own->option != NULL; own++)
+        add_row(parsing, own);
+    struct option *end = parsing->longs + parsing->count;
+    end[0] = (struct option){"help", no_argument, NULL, ANSWER_HELP};
+    end[1] = (struct option){"version", no_argument, NULL, ANSWER_VERSION};
+    end[2] = (struct option){NULL, 0, NULL, 0};
+}
+
+static void *object_of(struct options *options, const struct setting *setting)
+{
+    switch (setting->group) {
+    case SETTING_FILE:
+    case SETTING_STORE:
+    case SETTING_LOG:
+        return &options->config;
+    case SETTING_JOB:
+        return &options->config.job;
+    case SETTING_COMMAND:
+    case SETTING_GROUP_COUNT:
+        return options;
+    }
+    return options;
+}
+
+static bool put_option(struct options *options, const struct setting *setting, const char *value,
+                       struct error *err)
+{
+    if (settings_put(setting, value, object_of(options, setting), err))
+        return true;
+    err->kind = ERROR_USAGE;
+    return error_prefix(err, "--%s", setting->option);
+}
+
+static void remember(struct options *options, const struct setting *setting, const char *value)
+{
+    options->given = mem_grow(options->given, options->given_count + 1, sizeof *options->given);
+    options->given[options->given_count++] = (struct option_given){setting, value};
+}
+
+static bool refuse_option(const struct parsing *parsing, const char *typed, struct error *err)
+{
+    const char *nearest = NULL;
+    const char *command = parsing->options->command->name;
+    const char *name = typed + strspn(typed, "-");
+    MEM_AUTOFREE char *bare = mem_strndup(name, strcspn(name, "="));
+    for (const struct option *option = parsing->longs; option->name != NULL; option++)
+        nearest = suggest_nearer(bare, nearest, option->name);
+    bool is_long = strncmp(typed, "--", 2) == 0;
+    error_set(err, ERROR_USAGE, "%s has no option %s%s%s%s", command, is_long ? "--" : "-", bare,
+              nearest == NULL ? "; see leaserun help " : "", nearest == NULL ? command : "");
+    return suggest_add(err, nearest, "--");
+}
+
+/* getopt_long takes any unique beginning of a name; a script that relies on one breaks with the
+ * next option. So the name must be there in full. */
+static bool is_written_in_full(const char *typed, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(typed, "--", 2) == 0 && strncmp(typed + 2, name, length) == 0 &&
+           (typed[2 + length] == '\0' || typed[2 + length] == '=');
+}
+
+static bool take_row(struct parsing *parsing, const struct setting *setting, const char *typed,
+                     struct error *err)
+{
+    if (!is_written_in_full(typed, setting->option))
+        return refuse_option(parsing, typed, err);
+    const char *value = setting->type == SETTING_SWITCH ? "yes" : optarg;
+    if (!put_option(parsing->options, setting, value, err))
+        return false;
+    remember(parsing->options, setting, value);
+    return true;
+}
+
+static bool refuse_argument(const struct parsing *parsing, const char *typed, struct error *err)
+{
+    for (size_t i = 0; i < parsing->count; i++) {
+        const struct setting *setting = parsing->rows[i];
+        if (!is_written_in_full(typed, setting->option))
+            continue;
+        if (setting->type == SETTING_SWITCH)
+            return error_set(err, ERROR_USAGE, "--%s takes no value", setting->option);
+        return error_set(err, ERROR_USAGE, "--%s needs a value: --%s %s", setting->option,
+                         setting->option, setting->argument);
+    }
+    return refuse_option(parsing, typed, err);
+}
+
+static void add_operand(struct options *options, char *operand)
+{
+    options->operands =
+        mem_grow(options->operands, (size_t)options->operand_count + 1, sizeof(char *));
+    options->operands[options->operand_count++] = operand;
+}
+
+/* One answer of getopt_long. The word it came from is the last that was read, or the one before
+ * when its value is a word of its own. */
+static bool take_answer(struct parsing *parsing, int answer, char **argv, struct error *err)
+{
+    bool has_own_word = answer >= FIRST_ROW && optarg != NULL && optarg == argv[optind - 1];
+    const char *typed = argv[optind - (has_own_word ? 2 : 1)];
+    if (answer == 1)
+        return add_operand(parsing->options, optarg), true;
+    if (answer == 'h')
+        return parsing->options->is_help_wanted = true, true;
+    if (answer == ANSWER_HELP || answer == ANSWER_VERSION) {
+        const char *name = answer == ANSWER_HELP ? "help" : "version";
+        if (!is_written_in_full(typed, name))
+            return refuse_option(parsing, typed, err);
+        parsing->options->is_help_wanted = answer == ANSWER_HELP;
+        parsing->options->is_version_wanted = answer == ANSWER_VERSION;
+        return true;
+    }
+    if (answer >= FIRST_ROW)
+        return take_row(parsing, parsing->rows[answer - FIRST_ROW], typed, err);
+    if (answer == '?' && optopt > 0 && optopt <= CHAR_MAX)
+        return refuse_option(parsing, (const char[]){'-', (char)optopt, '\0'}, err);
+    return refuse_argument(parsing, typed, err);
+}
+
+/* run: "[options] KEY -- COMMAND [ARG...]". */
+static bool take_argv(struct options *options, int argc, char **argv, struct error *err)
+{
+    if (optind >= argc)
+        return error_set(err, ERROR_USAGE,
+                         "run needs a key and a command: leaserun run KEY -- COMMAND");
+    if (optind > 1 && strcmp(argv[optind - 1], "--") == 0)
+        return error_set(err, ERROR_USAGE,
+                         "the key is missing before \"--\": leaserun run KEY -- COMMAND");
+    add_operand(options, argv[optind++]);
+    if (optind >= argc || strcmp(argv[optind], "--") != 0) {
+        const char *next = optind < argc ? argv[optind] : NULL;
+        if (next != NULL && next[0] == '-')
+            return error_set(err, ERROR_USAGE,
+                             "%s stands behind the key: options come before it, and \"--\" before "
+                             "the command: leaserun run [options] KEY -- COMMAND",
+                             next);
+        return error_set(err, ERROR_USAGE,
+                         "\"--\" and a command are missing behind the key: leaserun run %s -- %s",
+                         options->operands[0], next == NULL ? "COMMAND" : next);
+    }
+    options->argv = argv + optind + 1;
+    if (options->argv[0] == NULL)
+        return error_set(err, ERROR_USAGE, "the command is missing behind \"--\"");
+    if (options->argv[0][0] == '\0')
+        return error_set(err, ERROR_USAGE, "the command behind \"--\" is an empty word");
+    options->config.job.key = mem_strdup(options->operands[0]);
+    return utf8_check_key(options->operands[0], err);
+}
+
+static bool check_operands(const struct options *options, struct error *err)
+{
+    const struct cli_command *command = options->command;
+    if (options->operand_count < command->operands_least)
+        return error_set(err, ERROR_USAGE, "%s needs more: leaserun %s %s", command->name,
+                         command->name, command->synopsis);
+    if (command->operands_most >= 0 && options->operand_count > command->operands_most)
+        return error_set(err, ERROR_USAGE, "\"%s\" is one word too many: leaserun %s %s",
+                         options->operands[command->operands_most], command->name,
+                         command->synopsis);
+    return true;
+}
+
+static bool parse_words(struct parsing *parsing, int argc, char **argv, struct error *err)
+{
+    struct options *options = parsing->options;
+    bool takes_argv = options->command->takes_argv;
+    optind = 0; /* glibc: start anew, whatever was parsed before */
+    opterr = 0;
+    for (int answer; (answer = getopt_long(argc, argv, takes_argv ? "+:h" : "-:h", parsing->longs,
+                                           NULL)) != -1;)
+        if (!take_answer(parsing, answer, argv, err))
+            return false;
+    if (options->is_help_wanted || options->is_version_wanted)
+        return true;
+    if (takes_argv)
+        return take_argv(options, argc, argv, err);
+    while (optind < argc)
+        add_operand(options, argv[optind++]);
+    return check_operands(options, err);
+}
+
+static bool refuse_command(const char *name, struct error *err)
+{
+    const char *nearest = NULL;
+    for (const struct cli_command *command = cli_commands; command->name != NULL; command++)
+        nearest = suggest_nearer(name, nearest, command->name);
+    error_set(err, ERROR_USAGE, "there is no command \"%s\"", name);
+    if (nearest == NULL)
+        return error_set(err, ERROR_USAGE, "there is no command \"%s\"; see leaserun help", name);
+    return suggest_add(err, nearest, "leaserun ");
+}
+
+bool options_parse(int argc, char **argv, struct options *ret_options, struct error *err)
+{
+    *ret_options = (struct options){.store_fd = -1};
+    config_init(&ret_options->config);
+    const char *name = argc > 1 ? argv[1] : NULL;
+    if (name == NULL)
+        return error_set(err, ERROR_USAGE, "what shall be done? See leaserun help");
+    ret_options->is_help_wanted = strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0;
+    ret_options->is_version_wanted = strcmp(name, "--version") == 0;
+    if (ret_options->is_help_wanted || ret_options->is_version_wanted)
+        return true;
+    if (name[0] == '-')
+        return error_set(err, ERROR_USAGE,
+                         "%s stands where a command should: options come behind it, such as "
+                         "leaserun run %s",
+                         name, name);
+    ret_options->command = commands_find(name);
+    if (ret_options->command == NULL)
+        return refuse_command(name, err);
+    struct parsing parsing = {.options = ret_options};
+    gather_rows(&parsing, ret_options->command);
+    for (const struct setting *own = ret_options->command->own; own != NULL && own->option; own++)
+        settings_put_initial(own, ret_options);
+    bool is_good = parse_words(&parsing, argc - 1, argv + 1, err);
+    free(parsing.rows);
+    free(parsing.longs);
+    return is_good;
+}
+
+bool options_settle(struct options *options, struct ini_faults *faults)
+{
+    struct error error;
+    struct config *config = &options->config;
+    const char *path = config->path == NULL ? CONFIG_PATH : config->path;
+    bool is_good = config_read(config, path, config->path != NULL, faults);
+    for (size_t i = 0; i < options->given_count; i++)
+        put_option(options, options->given[i].setting, options->given[i].value, &error);
+    return is_good;
+}
+
+void options_done(struct options *options)
+{
+    config_done(&options->config);
+    free(options->operands);
+    free(options->given);
+    free(options->holder);
+    free(options->forget_key);
+    free(options->mdoc);
+    *options = (struct options){.store_fd = -1};
+}

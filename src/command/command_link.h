@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: ISC */
+/* Starting a guard: its program, its arguments, the descriptors that are only for it. */
+#pragma once
+#include "command/command.h"
+
+#include <sys/types.h>
+
+struct command_link {
+    pid_t guard;
+    int guard_pidfd; /* readable once the guard has ended */
+    int socket_fd;
+};
+
+/* On success the caller owns both descriptors and must reap the guard; on failure nothing is left
+ * behind. */
+bool command_link_open(struct command_link *ret_link, const struct command_spec *spec,
+                       struct error *err);

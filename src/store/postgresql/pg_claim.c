@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/mem.h"
+#include "base/now.h"
+#include "base/text.h"
+#include "store/postgresql/pg_ops.h"
+#include "store/postgresql/pg_row.h"
+#include "store/postgresql/pg_sql.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* One statement for a whole batch. It looks first, without a lock: a claim that loses, as all
+ * replicas but one do at every tick, writes no WAL and takes no transaction id. Only what looks
+ * free is then tried, in the order of the keys (no deadlocks between batches), and judged once
+ * more under the row's lock, by a fresh clock:
+ *
+ * - by another holder: only if the row still is the mandate that was looked at, so that what the
+ *   look found out about runs and slots still holds;
+ * - by the same holder (a reply was lost): only with a higher attempt and while not released.
+ *
+ * The fence is drawn under the lock. A value drawn before the wait could be lower than the row's,
+ * or be given again after a purge. */
+
+static const char item_sql[] = /* $2: not_after; then one array for each column */
+    ", item AS MATERIALIZED ("
+    "SELECT i.n, i.key, i.holder, i.run_id, i.job, i.attempt, i.ttl_ms, i.hold_ms, "
+    "i.start_within_ms, i.is_once, #instant(i.slot_us) AS slot, "
+    "#instant($2::!int8) AS not_after, !clock_timestamp() AS now "
+    "FROM settings CROSS JOIN ROWS FROM (!unnest($3::!text[]), !unnest($4::!text[]), "
+    "!unnest($5::!text[]), !unnest($6::!text[]), !unnest($7::!int4[]), !unnest($8::!int8[]), "
+    "!unnest($9::!int8[]), !unnest($10::!int8[]), !unnest($11::!int8[]), !unnest($12::!bool[])) "
+    "WITH ORDINALITY AS i (key, holder, run_id, job, attempt, ttl_ms, hold_ms, slot_us, "
+    "start_within_ms, is_once, n) WHERE settings.lock_timeout IS NOT NULL)";
+
+static const char look_sql[] =
+    ", look AS MATERIALIZED ("
+    "SELECT item.*, lease.key AS lease_key, lease.holder AS lease_holder, "
+    "lease.run_id AS lease_run_id, lease.attempt AS lease_attempt, lease.acquired_at, "
+    "lease.released, lease.revoked, lease.not_before, lease.slot AS lease_slot, "
+    "LEAST(lease.expires_at, item.now {+} #span(lease.ttl_ms)) AS expires_at, "
+    "own.run_id AS own_run_id, own.outcome AS own_outcome, "
+    "other.run_id AS slot_run_id, other.outcome AS slot_outcome, "
+    "CASE WHEN item.is_once THEN EXISTS (SELECT 1 FROM @runs AS once WHERE once.is_once "
+    "AND once.key {=} item.key AND once.outcome {=} 'succeeded') ELSE false END AS has_succeeded "
+    "FROM item LEFT JOIN @leases AS lease ON lease.key {=} item.key "
+    "LEFT JOIN @runs AS own ON own.run_id {=} item.run_id "
+    "LEFT JOIN @runs AS other ON other.key {=} item.key AND other.slot {=} item.slot "
+    "AND other.run_id {<>} item.run_id)";
+
+/* First come late duplicates: of a run that is over, of a claim that was given up, of a claim of
+ * one's own. A slot that the lease's row names and no run does is one whose run was purged. */
+static const char judged_sql[] =
+    ", judged AS MATERIALIZED (SELECT look.*, CASE "
+    "WHEN own_outcome {<>} 'missed' OR now {>} not_after THEN 'raced' "
+    "WHEN lease_holder {=} holder AND NOT released AND NOT revoked AND attempt {>} lease_attempt "
+    "THEN 'free' "
+    "WHEN lease_holder {=} holder AND NOT released AND expires_at {>} now THEN 'held' "
+    "WHEN lease_holder {=} holder THEN 'raced' "
+    "WHEN slot {>} (now {+} '1 second'::!interval) THEN 'early' "
+    "WHEN own_outcome IS NOT NULL OR slot_outcome {=} 'missed' THEN 'missed' "
+    "WHEN slot_run_id IS NOT NULL OR lease_slot {=} slot OR has_succeeded THEN 'done' "
+    "WHEN start_within_ms {>=} 0 AND (slot {+} #span(start_within_ms)) {<} now THEN 'missed' "
+    "WHEN lease_key IS NULL THEN 'free' "
+    "WHEN NOT released AND expires_at {>} now THEN 'held' "
+    "WHEN not_before {>} now AND acquired_at {<=} now THEN 'held' "
+    "ELSE 'free' END AS verdict FROM look)";
+
+/* A hold from before the server's clock was stepped back is none. */
+static const char won_sql[] =
+    ", won AS ("
+    "INSERT INTO @leases AS lease (key, holder, run_id, previous_run_id, fence, attempt, "
+    "acquired_at, expires_at, not_before, released, revoked, slot, ttl_ms) "
+    "SELECT j.key, j.holder, j.run_id, j.lease_run_id, !nextval(@@fence_seq), j.attempt, t.now, "
+    "t.now {+} #span(j.ttl_ms), CASE WHEN j.hold_ms {>} 0 THEN t.now {+} #span(j.hold_ms) END, "
+    "false, false, j.slot, j.ttl_ms "
+    "FROM judged AS j CROSS JOIN LATERAL (SELECT !clock_timestamp() AS now) AS t "
+    "WHERE j.verdict {=} 'free' ORDER BY j.key "
+    "ON CONFLICT (key) DO UPDATE SET holder = EXCLUDED.holder, run_id = EXCLUDED.run_id, "
+    "previous_run_id = CASE WHEN lease.run_id {=} EXCLUDED.run_id THEN lease.previous_run_id "
+    "ELSE lease.run_id END, "
+    "fence = GREATEST(!nextval(@@fence_seq), lease.fence {+} 1), attempt = EXCLUDED.attempt, "
+    "acquired_at = !clock_timestamp(), "
+    "expires_at = !clock_timestamp() {+} #span(EXCLUDED.ttl_ms), "
+    "not_before = !clock_timestamp() {+} (EXCLUDED.not_before {-} EXCLUDED.acquired_at), "
+    "released = false, revoked = false, slot = COALESCE(EXCLUDED.slot, lease.slot), "
+    "ttl_ms = EXCLUDED.ttl_ms "
+    "WHERE !clock_timestamp() {<=} #instant($2::!int8) AND ("
+    "(lease.holder {=} EXCLUDED.holder AND lease.attempt {<} EXCLUDED.attempt "
+    "AND NOT lease.released AND NOT lease.revoked) "
+    "OR (lease.holder {<>} EXCLUDED.holder AND lease.run_id {=} EXCLUDED.previous_run_id "
+    "AND (lease.released OR lease.expires_at {<=} !clock_timestamp()) "
+    "AND (lease.not_before {>} !clock_timestamp() AND lease.acquired_at {<=} !clock_timestamp()) "
+    "IS NOT TRUE AND (lease.slot {=} EXCLUDED.slot) IS NOT TRUE)) "
+    "RETURNING lease.key, lease.fence, lease.previous_run_id, lease.acquired_at)";
+
+/* closed: the unfinished run of a holder that is gone; told again when our reply was lost. */
+static const char runs_sql[] =
+    ", started AS ("
+    "INSERT INTO @runs AS run (run_id, key, job, slot, is_once, fence, holder, attempt, "
+    "started_at) SELECT j.run_id, j.key, j.job, j.slot, j.is_once, won.fence, j.holder, "
+    "j.attempt, won.acquired_at FROM won JOIN judged AS j ON j.key {=} won.key "
+    "ON CONFLICT (run_id) DO UPDATE SET fence = EXCLUDED.fence, attempt = EXCLUDED.attempt "
+    "WHERE run.outcome IS NULL)"
+    ", closed AS ("
+    "UPDATE @runs AS run SET outcome = 'abandoned', abandoned_by = j.run_id, "
+    "finished_at = COALESCE(run.finished_at, !clock_timestamp()) "
+    "FROM won JOIN judged AS j ON j.key {=} won.key WHERE run.run_id {=} won.previous_run_id "
+    "AND (run.outcome IS NULL OR run.abandoned_by {=} j.run_id) "
+    "RETURNING run.key, run.run_id, run.fence, run.holder)"
+    ", missed AS ("
+    "INSERT INTO @runs (run_id, key, job, slot, is_once, fence, holder, attempt, finished_at, "
+    "outcome) SELECT j.run_id, j.key, j.job, j.slot, j.is_once, 0, j.holder, j.attempt, "
+    "!clock_timestamp(), 'missed' FROM judged AS j WHERE j.verdict {=} 'missed' "
+    "AND j.own_run_id IS NULL AND j.slot_run_id IS NULL ORDER BY j.key "
+    "ON CONFLICT DO NOTHING RETURNING run_id)";
+
+static const char answer_sql[] =
+    " SELECT j.n, CASE WHEN j.verdict {=} 'free' AND won.key IS NOT NULL THEN 'won' "
+    "WHEN j.verdict {=} 'free' THEN 'raced' "
+    "WHEN j.verdict {=} 'missed' AND j.own_run_id IS NULL AND j.slot_run_id IS NULL "
+    "AND missed.run_id IS NULL THEN 'raced' ELSE j.verdict END AS verdict, won.fence, "
+    "CASE WHEN j.verdict {=} 'early' THEN #ms(j.slot {-} j.now) "
+    "WHEN NOT j.released AND j.expires_at {>} j.now THEN #ms(j.expires_at {-} j.now) "
+    "ELSE #ms(j.not_before {-} j.now) END AS wait_ms, #us(j.acquired_at) AS held_since_us, "
+    "COALESCE(closed.holder, j.lease_holder) AS other, closed.run_id AS abandoned, "
+    "closed.fence AS abandoned_fence, "
+    "(missed.run_id IS NOT NULL OR j.own_run_id IS NOT NULL) AS is_first_to_tell, #server "
+    "FROM judged AS j LEFT JOIN won ON won.key {=} j.key "
+    "LEFT JOIN closed ON closed.key {=} j.key LEFT JOIN missed ON missed.run_id {=} j.run_id "
+    "ORDER BY j.n";
+
+/* ---- sending ----------------------------------------------------------------------------- */
+
+/* Not later than this by the server's clock: after it the client has given the claim up. */
+static int64_t not_after_us(const struct pg_task *task)
+{
+    const struct store_request *request = task->request;
+    int64_t limit_ms = INT64_MAX;
+    for (size_t i = 0; i < request->u.claim.count; i++)
+        if (request->u.claim.items[i].limit_ms < limit_ms)
+            limit_ms = request->u.claim.items[i].limit_ms;
+    return pg_server_now_us(task->server, now_boot_ms()) + limit_ms * 1000;
+}
+
+static void add_texts(struct pg_statement *statement, const struct store_request *request,
+                      const char *(*get)(const struct claim_item *item))
+{
+    struct text array = TEXT_INIT;
+    pg_array_begin(&array);
+    for (size_t i = 0; i < request->u.claim.count; i++)
+        pg_array_add_text(&array, get(&request->u.claim.items[i]));
+    pg_statement_add(statement, pg_ops_take_array(&array));
+}
+
+static void add_numbers(struct pg_statement *statement, const struct store_request *request,
+                        int64_t (*get)(const struct claim_item *item))
+{
+    struct text array = TEXT_INIT;
+    pg_array_begin(&array);
+    for (size_t i = 0; i < request->u.claim.count; i++)
+        pg_array_add_int64(&array, get(&request->u.claim.items[i]));
+    pg_statement_add(statement, pg_ops_take_array(&array));
+}
+
+static const char *get_key(const struct claim_item *item)
+{
+    return item->key;
+}
+
+static const char *get_holder(const struct claim_item *item)
+{
+    return item->holder;
+}
+
+static const char *get_run_id(const struct claim_item *item)
+{
+    return item->run_id;
+}
+
+static const char *get_job(const struct claim_item *item)
+{
+    return item->job;
+}
+
+static const char *get_is_once(const struct claim_item *item)
+{
+    return item->is_once ? "t" : "f";
+}
+
+static int64_t get_attempt(const struct claim_item *item)
+{
+    return item->attempt;
+}
+
+static int64_t get_ttl(const struct claim_item *item)
+{
+    return item->ttl_ms;
+}
+
+static int64_t get_hold(const struct claim_item *item)
+{
+    return item->hold_ms;
+}
+
+static int64_t get_slot(const struct claim_item *item)
+{
+    return item->slot_us;
+}
+
+static int64_t get_start_within(const struct claim_item *item)
+{
+    return item->start_within_ms;
+}
+
+void pg_claim_build(struct pg_task *task, struct pg_statement *statement)
+{
+    const struct store_request *request = task->request;
+    struct text sql TEXT_AUTODONE = TEXT_INIT;
+    text_add(&sql, "WITH #settings");
+    text_add(&sql, item_sql);
+    text_add(&sql, look_sql);
+    text_add(&sql, judged_sql);
+    text_add(&sql, won_sql);
+    text_add(&sql, runs_sql);
+    text_add(&sql, answer_sql);
+    statement->sql = pg_sql_expand(text_string(&sql), task->schema);
+    pg_statement_add(statement, pg_ops_lock_timeout(task));
+    pg_statement_add(statement, mem_printf("%" PRId64, not_after_us(task)));
+    add_texts(statement, request, get_key);
+    add_texts(statement, request, get_holder);
+    add_texts(statement, request, get_run_id);
+    add_texts(statement, request, get_job);
+    add_numbers(statement, request, get_attempt);
+    add_numbers(statement, request, get_ttl);
+    add_numbers(statement, request, get_hold);
+    add_numbers(statement, request, get_slot);
+    add_numbers(statement, request, get_start_within);
+    add_texts(statement, request, get_is_once);
+}
+
+/* ---- reading ----------------------------------------------------------------------------- */
+
+static enum claim_verdict read_verdict(const char *name)
+{
+    static const char *const names[CLAIM_VERDICT_COUNT] = {
+        [CLAIM_WON] = "won",     [CLAIM_HELD] = "held",     [CLAIM_DONE] = "done",
+        [CLAIM_EARLY] = "early", [CLAIM_MISSED] = "missed", [CLAIM_RACED] = "raced",
+    };
+    for (int i = 0; i < CLAIM_VERDICT_COUNT; i++)
+        if (strcmp(name, names[i]) == 0)
+            return (enum claim_verdict)i;
+    return CLAIM_RACED;
+}
+
+static void read_item(struct claim_item *item, const PGresult *result, int row)
+{
+    item->verdict = read_verdict(pg_row_text(result, row, "verdict"));
+    item->fence = pg_row_int64(result, row, "fence", 0);
+    item->wait_ms = pg_row_int64(result, row, "wait_ms", 0);
+    item->held_since_us = pg_row_int64(result, row, "held_since_us", NO_INSTANT);
+    pg_row_copy_into(result, row, "other", item->other, sizeof item->other);
+    pg_row_copy_into(result, row, "abandoned", item->abandoned, sizeof item->abandoned);
+    item->abandoned_fence = pg_row_int64(result, row, "abandoned_fence", 0);
+    item->is_first_to_tell =
+        item->verdict == CLAIM_MISSED && pg_row_bool(result, row, "is_first_to_tell");
+    if (item->verdict == CLAIM_WON && item->abandoned[0] == '\0')
+        item->other[0] = '\0';
+}
+
+enum pg_next pg_claim_read(struct pg_task *task, const PGresult *result, struct error *err)
+{
+    struct claim_item *items = task->request->u.claim.items;
+    int count = (int)task->request->u.claim.count;
+    if (PQntuples(result) != count) {
+        error_set(err, ERROR_STORE, "the server answered %d of %d claims", PQntuples(result),
+                  count);
+        return PG_NEXT_FAILED;
+    }
+    for (int i = 0; i < count; i++)
+        read_item(&items[i], result, i);
+    return PG_NEXT_DONE;
+}

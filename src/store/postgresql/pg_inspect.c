@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/mem.h"
+#include "store/postgresql/pg_ops.h"
+#include "store/postgresql/pg_row.h"
+#include "store/postgresql/pg_schema.h"
+#include "store/postgresql/pg_sql.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a person should know before they trust this store: from the catalog (step 0), and when
+ * everything is there and may be read, from the tables (step 1). */
+
+static const char state_sql[] =
+    "SELECT (SELECT !max(version) FROM @schema_version) AS version, (SELECT v.oldest_reader "
+    "FROM @schema_version AS v ORDER BY v.version DESC LIMIT 1) AS oldest_reader, "
+    "COALESCE(!pg_sequence_last_value(@@fence_seq), 0) AS last_fence, "
+    "COALESCE(GREATEST((SELECT !max(fence) FROM @leases), (SELECT !max(fence) FROM @runs)), "
+    "0) AS highest_fence, #server";
+
+void pg_inspect_build(struct pg_task *task, struct pg_statement *statement)
+{
+    if (task->step == 0) {
+        statement->sql = pg_sql_expand(pg_schema_facts_sql, task->schema);
+        pg_statement_add(statement, mem_strdup(task->schema));
+    } else {
+        statement->sql = pg_sql_expand(state_sql, task->schema);
+    }
+}
+
+static void add_fault(void *owner, const struct error *fault)
+{
+    struct inspection *inspection = owner;
+    inspection->faults =
+        mem_grow(inspection->faults, inspection->fault_count + 1, sizeof inspection->faults[0]);
+    inspection->faults[inspection->fault_count++] = *fault;
+}
+
+static void add_note(struct inspection *inspection, char *owned_text)
+{
+    inspection->notes =
+        mem_grow(inspection->notes, inspection->note_count + 1, sizeof inspection->notes[0]);
+    inspection->notes[inspection->note_count++] = owned_text;
+}
+
+/* ---- from the catalog -------------------------------------------------------------------- */
+
+static const char *setting(const PGresult *facts, const char *name)
+{
+    const char *value = pg_schema_fact(facts, "setting", name, "");
+    return value == NULL ? "" : value;
+}
+
+static bool has_right(const PGresult *facts, const char *name, const char *right)
+{
+    const char *value = pg_schema_fact(facts, "right", name, right);
+    return value != NULL && value[0] == 't';
+}
+
+/* Missing objects come as one fault: init makes them all. */
+static bool find_missing(const PGresult *facts, const char *schema, struct inspection *inspection)
+{
+    struct error err;
+    struct text ignored TEXT_AUTODONE = TEXT_INIT;
+    if (!pg_schema_add_script(facts, schema, &ignored))
+        return false;
+    if (pg_schema_fact(facts, "schema", schema, "") == NULL)
+        error_set(&err, ERROR_CONFIG,
+                  "the schema \"%s\" does not exist in this database: create it with \"leaserun "
+                  "init\"",
+                  schema);
+    else
+        error_set(&err, ERROR_CONFIG,
+                  "the schema \"%s\" is not complete: create what is missing with \"leaserun "
+                  "init\"",
+                  schema);
+    add_fault(inspection, &err);
+    return true;
+}
+
+static void check_right(const PGresult *facts, const char *schema, const char *name,
+                        const char *right, struct inspection *inspection)
+{
+    struct error err;
+    if (has_right(facts, name, right))
+        return;
+    bool is_schema = strcmp(name, "schema") == 0;
+    error_set(&err, ERROR_CONFIG,
+              "this role lacks the right %s on %s\"%s\"%s%s: \"leaserun init --print-sql\" shows "
+              "the grants",
+              right, is_schema ? "schema " : "", schema, is_schema ? "" : ".",
+              is_schema ? "" : name);
+    add_fault(inspection, &err);
+}
+
+static void check_rights(const PGresult *facts, const char *schema, struct inspection *inspection)
+{
+    static const char *const rights[] = {"SELECT", "INSERT", "UPDATE", "DELETE"};
+    check_right(facts, schema, "schema", "USAGE", inspection);
+    check_right(facts, schema, "fence_seq", "USAGE", inspection);
+    for (size_t t = 0; pg_schema_tables[t] != NULL; t++) {
+        bool is_only_read = strcmp(pg_schema_tables[t], "schema_version") == 0;
+        for (size_t r = 0; r < (is_only_read ? 1 : sizeof rights / sizeof rights[0]); r++)
+            check_right(facts, schema, pg_schema_tables[t], rights[r], inspection);
+    }
+}
+
+static void check_server(const PGresult *facts, struct inspection *inspection)
+{
+    struct error err;
+    if (strcmp(setting(facts, "in_recovery"), "true") == 0)
+        error_set(&err, ERROR_STORE, "the server is a standby: it takes no claims");
+    else if (strcmp(setting(facts, "transaction_read_only"), "on") == 0)
+        error_set(&err, ERROR_STORE,
+                  "transactions are read-only here (default_transaction_read_only is on): the "
+                  "server takes no claims");
+    else
+        return;
+    add_fault(inspection, &err);
+}
+
+static bool is_weak_commit(const char *value)
+{
+    return strcmp(value, "off") == 0 || strcmp(value, "local") == 0 ||
+           strcmp(value, "remote_write") == 0;
+}
+
+static void note_settings(const struct pg_task *task, const PGresult *facts,
+                          struct inspection *inspection)
+{
+    const char *commit = setting(facts, "synchronous_commit");
+    const char *isolation = setting(facts, "default_transaction_isolation");
+    const char *encoding = setting(facts, "server_encoding");
+    if (is_weak_commit(commit))
+        add_note(inspection, mem_printf("synchronous_commit is %s by default; leaserun raises it "
+                                        "to on for each of its statements",
+                                        commit));
+    if (strcmp(isolation, "read committed") != 0)
+        add_note(inspection, mem_printf("default_transaction_isolation is \"%s\": claims that meet "
+                                        "are retried more often than at read committed",
+                                        isolation));
+    if (strcmp(encoding, "UTF8") != 0)
+        add_note(inspection, mem_printf("the database's encoding is %s: keys outside ASCII may be "
+                                        "refused",
+                                        encoding));
+    if (strtol(setting(facts, "backend_pid"), NULL, 10) != PQbackendPID(task->conn))
+        add_note(inspection, mem_strdup("a connection pooler stands before the server: keep a "
+                                        "connection free for renewals in its pool"));
+}
+
+static void note_indexes(const PGresult *facts, struct inspection *inspection)
+{
+    for (int row = 0; row < PQntuples(facts); row++) {
+        const char *index = pg_row_text(facts, row, "part");
+        if (strcmp(pg_row_text(facts, row, "what"), "index") == 0 &&
+            strcmp(pg_row_text(facts, row, "name"), "leases") == 0 &&
+            strcmp(index, "leases_pkey") != 0)
+            add_note(inspection, mem_printf("the index %s on leases makes every renewal write "
+                                            "about twice as much: drop it unless it is needed",
+                                            index));
+    }
+}
+
+static enum pg_next read_facts(struct pg_task *task, const PGresult *facts)
+{
+    struct inspection *inspection = &task->request->u.inspection;
+    int libpq = PQlibVersion();
+    inspection->description =
+        mem_printf("PostgreSQL %s (libpq %d.%d), schema %s", setting(facts, "server_version"),
+                   libpq / 10000, libpq % 10000, task->schema);
+    check_server(facts, inspection);
+    note_settings(task, facts, inspection);
+    note_indexes(facts, inspection);
+    if (!find_missing(facts, task->schema, inspection))
+        check_rights(facts, task->schema, inspection);
+    pg_schema_find_faults(facts, task->schema, add_fault, inspection);
+    return inspection->fault_count == 0 ? PG_NEXT_STEP : PG_NEXT_DONE;
+}
+
+/* ---- from the tables --------------------------------------------------------------------- */
+
+static enum pg_next read_state(struct pg_task *task, const PGresult *result)
+{
+    struct inspection *inspection = &task->request->u.inspection;
+    struct error err;
+    int64_t version = pg_row_int64(result, 0, "version", 0);
+    int64_t oldest_reader = pg_row_int64(result, 0, "oldest_reader", 0);
+    int64_t last_fence = pg_row_int64(result, 0, "last_fence", 0);
+    int64_t highest_fence = pg_row_int64(result, 0, "highest_fence", 0);
+    if (version == 0) {
+        error_set(&err, ERROR_CONFIG,
+                  "\"%s\".schema_version is empty: the schema was not made by "
+                  "\"leaserun init\"",
+                  task->schema);
+        add_fault(inspection, &err);
+    }
+    if (oldest_reader > PG_SCHEMA_VERSION) {
+        error_set(&err, ERROR_CONFIG,
+                  "the schema \"%s\" is for newer programs (its oldest reader is version %" PRId64
+                  ", this one is %d): install a newer leaserun",
+                  task->schema, oldest_reader, PG_SCHEMA_VERSION);
+        add_fault(inspection, &err);
+    }
+    if (last_fence < highest_fence) {
+        error_set(&err, ERROR_CONFIG,
+                  "\"%s\".fence_seq stands at %" PRId64 ", behind the fence %" PRId64
+                  " that was given already (restored from a dump?): set it with setval",
+                  task->schema, last_fence, highest_fence);
+        add_fault(inspection, &err);
+    }
+    return PG_NEXT_DONE;
+}
+
+enum pg_next pg_inspect_read(struct pg_task *task, const PGresult *result, struct error *err)
+{
+    return task->step == 0 ? read_facts(task, result) : read_state(task, result);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/mem.h"
+#include "store/postgresql/pg_ops.h"
+#include "store/postgresql/pg_row.h"
+#include "store/postgresql/pg_sql.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What there is, and what may go. Lists come in one reply; a row without a key carries the
+ * server's clock alone. */
+
+/* ---- status ------------------------------------------------------------------------------ */
+
+static const char status_sql[] =
+    "WITH t AS MATERIALIZED (SELECT !clock_timestamp() AS now, #server) "
+    "SELECT t.server_us, t.timeline, lease.key, lease.holder, lease.fence, lease.revoked, "
+    "CASE WHEN lease.released AND lease.not_before {>} t.now AND lease.acquired_at {<=} t.now "
+    "THEN 'on_hold' WHEN lease.released THEN 'released' "
+    "WHEN lease.expires_at {>} t.now THEN 'held' ELSE 'expired' END AS state, "
+    "#us(lease.acquired_at) AS acquired_us, #us(lease.expires_at) AS expires_us, "
+    "#us(lease.slot) AS slot_us, #ms(lease.not_before {-} t.now) AS hold_ms, "
+    "#ms(LEAST(lease.expires_at {-} t.now, #span(lease.ttl_ms))) AS lease_ms "
+    "FROM t LEFT JOIN @leases AS lease ON ($1::!text IS NULL OR lease.key {=} $1) "
+    "ORDER BY lease.key";
+
+void pg_status_build(struct pg_task *task, struct pg_statement *statement)
+{
+    statement->sql = pg_sql_expand(status_sql, task->schema);
+    pg_statement_add(statement, mem_strdup(task->request->u.leases.key));
+}
+
+static enum lease_state read_state(const char *name)
+{
+    if (strcmp(name, "held") == 0)
+        return LEASE_HELD;
+    if (strcmp(name, "on_hold") == 0)
+        return LEASE_ON_HOLD;
+    return strcmp(name, "released") == 0 ? LEASE_RELEASED : LEASE_EXPIRED;
+}
+
+static int64_t remaining_ms(enum lease_state state, const PGresult *result, int row)
+{
+    int64_t ms = 0;
+    if (state == LEASE_HELD)
+        ms = pg_row_int64(result, row, "lease_ms", 0);
+    else if (state == LEASE_ON_HOLD)
+        ms = pg_row_int64(result, row, "hold_ms", 0);
+    return ms > 0 ? ms : 0;
+}
+
+static void read_lease(struct lease_row *lease, const PGresult *result, int row)
+{
+    lease->key = pg_row_copy(result, row, "key");
+    lease->holder = pg_row_copy(result, row, "holder");
+    lease->state = read_state(pg_row_text(result, row, "state"));
+    lease->is_revoked = pg_row_bool(result, row, "revoked");
+    lease->fence = pg_row_int64(result, row, "fence", 0);
+    lease->acquired_us = pg_row_int64(result, row, "acquired_us", NO_INSTANT);
+    lease->expires_us = pg_row_int64(result, row, "expires_us", NO_INSTANT);
+    lease->remaining_ms = remaining_ms(lease->state, result, row);
+    lease->slot_us = pg_row_int64(result, row, "slot_us", NO_INSTANT);
+}
+
+/* Rows of the list: none when the only one has no key. */
+static size_t count_rows(const PGresult *result, const char *column)
+{
+    int rows = PQntuples(result);
+    return rows == 1 && pg_row_text(result, 0, column)[0] == '\0' ? 0 : (size_t)rows;
+}
+
+enum pg_next pg_status_read(struct pg_task *task, const PGresult *result, struct error *err)
+{
+    struct lease_list *list = &task->request->u.leases;
+    list->count = count_rows(result, "key");
+    list->rows = mem_array(list->count, sizeof list->rows[0]);
+    for (size_t i = 0; i < list->count; i++)
+        read_lease(&list->rows[i], result, (int)i);
+    return PG_NEXT_DONE;
+}
+
+/* ---- history ----------------------------------------------------------------------------- */
+
+static const char history_sql[] =
+    "WITH t AS MATERIALIZED (SELECT #server), newest AS MATERIALIZED (SELECT run.*, "
+    "COALESCE(run.started_at, run.finished_at) AS at FROM @runs AS run "
+    "WHERE $1::!text IS NULL OR run.key {=} $1 OR run.job {=} $1 "
+    "ORDER BY at DESC, run.run_id DESC LIMIT $2::!int8) "
+    "SELECT t.server_us, t.timeline, run.run_id, run.key, run.job, run.holder, run.fence, "
+    "#us(run.slot) AS slot_us, #us(run.started_at) AS started_us, "
+    "#us(run.finished_at) AS finished_us, run.outcome, run.status "
+    "FROM t LEFT JOIN newest AS run ON true ORDER BY run.at DESC, run.run_id DESC";
+
+void pg_history_build(struct pg_task *task, struct pg_statement *statement)
+{
+    const struct run_list *list = &task->request->u.runs;
+    statement->sql = pg_sql_expand(history_sql, task->schema);
+    pg_statement_add(statement, mem_strdup(list->key));
+    pg_statement_add(statement, list->limit > 0 ? mem_printf("%" PRId64, list->limit) : NULL);
+}
+
+static enum run_outcome read_outcome(const char *name)
+{
+    for (int i = OUTCOME_NONE + 1; i < OUTCOME_COUNT; i++)
+        if (strcmp(run_outcome_name((enum run_outcome)i), name) == 0)
+            return (enum run_outcome)i;
+    return OUTCOME_NONE;
+}
+
+static void read_run(struct run_row *run, const PGresult *result, int row)
+{
+    run->run_id = pg_row_copy(result, row, "run_id");
+    run->key = pg_row_copy(result, row, "key");
+    run->job = pg_row_copy(result, row, "job");
+    run->holder = pg_row_copy(result, row, "holder");
+    run->fence = pg_row_int64(result, row, "fence", 0);
+    run->slot_us = pg_row_int64(result, row, "slot_us", NO_INSTANT);
+    run->started_us = pg_row_int64(result, row, "started_us", NO_INSTANT);
+    run->finished_us = pg_row_int64(result, row, "finished_us", NO_INSTANT);
+    run->outcome = read_outcome(pg_row_text(result, row, "outcome"));
+    run->status = (int)pg_row_int64(result, row, "status", -1);
+}
+
+enum pg_next pg_history_read(struct pg_task *task, const PGresult *result, struct error *err)
+{
+    struct run_list *list = &task->request->u.runs;
+    list->count = count_rows(result, "run_id");
+    list->rows = mem_array(list->count, sizeof list->rows[0]);
+    for (size_t i = 0; i < list->count; i++)
+        read_run(&list->rows[i], result, (int)i);
+    return PG_NEXT_DONE;
+}
+
+/* ---- purge and forget -------------------------------------------------------------------- */
+
+/* Under init's advisory lock, taken once the lock timeout is set. Conditions are repeated on the
+ * DELETE itself, and rows that somebody has locked are skipped: a claim that comes between finding
+ * and deleting keeps its lease. */
+#define UPKEEP                                                                                     \
+    "WITH #settings, upkeep AS MATERIALIZED (SELECT settings.lock_timeout, "                       \
+    "!pg_advisory_xact_lock(" PG_OPS_UPKEEP_LOCK ") AS locked FROM settings "                      \
+    "WHERE settings.lock_timeout IS NOT NULL)"
+#define HAS_UNFINISHED_RUN                                                                         \
+    "EXISTS (SELECT 1 FROM @runs AS run WHERE run.run_id {=} lease.run_id "                        \
+    "AND run.outcome IS NULL)"
+#define HAS_SUCCEEDED_ONCE                                                                         \
+    "EXISTS (SELECT 1 FROM @runs AS once WHERE once.is_once AND once.key {=} lease.key "           \
+    "AND once.outcome {=} 'succeeded')"
+#define IS_PURGEABLE                                                                               \
+    "(lease.expires_at {<} (!clock_timestamp() {-} CASE WHEN lease.slot IS NULL "                  \
+    "THEN #span($2::!int8) ELSE #span($3::!int8) END) "                                            \
+    "AND (lease.not_before {>} !clock_timestamp()) IS NOT TRUE "                                   \
+    "AND NOT " HAS_UNFINISHED_RUN " AND NOT " HAS_SUCCEEDED_ONCE ")"
+#define IS_OLD_RUN                                                                                 \
+    "(run.outcome IS NOT NULL AND NOT (run.is_once AND run.outcome {=} 'succeeded') "              \
+    "AND run.finished_at {<} (!clock_timestamp() {-} #span($4::!int8)))"
+#define IS_FORGETTABLE                                                                             \
+    "(lease.key {=} $2::!text AND (lease.released OR lease.expires_at {<=} !clock_timestamp()))"
+#define IS_FORGOTTEN_RUN "(run.key {=} $2::!text AND run.outcome IS NOT NULL)"
+/* A forgotten key has no next claim that would close the run of a holder that is gone. */
+#define CLOSE_UNFINISHED                                                                           \
+    ", closed AS (UPDATE @runs AS run SET outcome = 'abandoned', "                                 \
+    "finished_at = !clock_timestamp() "                                                            \
+    "FROM dead WHERE run.key {=} dead.key AND run.outcome IS NULL)"
+
+#define DELETE_BOTH(lease_condition, run_condition, also)                                          \
+    UPKEEP ", dead AS MATERIALIZED (SELECT lease.key FROM upkeep CROSS JOIN @leases AS lease "     \
+           "WHERE " lease_condition " ORDER BY lease.key FOR UPDATE OF lease SKIP LOCKED)"         \
+           ", leases_gone AS (DELETE FROM @leases AS lease USING dead "                            \
+           "WHERE lease.key {=} dead.key AND " lease_condition " RETURNING 1)"                     \
+           ", old AS MATERIALIZED (SELECT run.run_id FROM upkeep CROSS JOIN @runs AS run "         \
+           "WHERE " run_condition " FOR UPDATE OF run SKIP LOCKED)"                                \
+           ", runs_gone AS (DELETE FROM @runs AS run USING old "                                   \
+           "WHERE run.run_id {=} old.run_id AND " run_condition " RETURNING 1)" also               \
+           " SELECT (SELECT !count(*) FROM leases_gone) AS leases_deleted, "                       \
+           "(SELECT !count(*) FROM runs_gone) AS runs_deleted, #server"
+
+static const char purge_sql[] = DELETE_BOTH(IS_PURGEABLE, IS_OLD_RUN, "");
+static const char forget_sql[] = DELETE_BOTH(IS_FORGETTABLE, IS_FORGOTTEN_RUN, CLOSE_UNFINISHED);
+
+void pg_purge_build(struct pg_task *task, struct pg_statement *statement)
+{
+    const struct purge *purge = &task->request->u.purge;
+    statement->sql = pg_sql_expand(purge_sql, task->schema);
+    pg_statement_add(statement, pg_ops_lock_timeout(task));
+    pg_statement_add(statement, mem_printf("%" PRId64, purge->lease_retention_ms));
+    pg_statement_add(statement, mem_printf("%" PRId64, purge->slot_retention_ms));
+    pg_statement_add(statement, mem_printf("%" PRId64, purge->run_retention_ms));
+}
+
+void pg_forget_build(struct pg_task *task, struct pg_statement *statement)
+{
+    statement->sql = pg_sql_expand(forget_sql, task->schema);
+    pg_statement_add(statement, pg_ops_lock_timeout(task));
+    pg_statement_add(statement, mem_strdup(task->request->u.purge.forget_key));
+}
+
+enum pg_next pg_purge_read(struct pg_task *task, const PGresult *result, struct error *err)
+{
+    struct purge *purge = &task->request->u.purge;
+    purge->leases_deleted = pg_row_int64(result, 0, "leases_deleted", 0);
+    purge->runs_deleted = pg_row_int64(result, 0, "runs_deleted", 0);
+    return PG_NEXT_DONE;
+}

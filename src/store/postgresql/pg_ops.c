@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: ISC */
+#include "store/postgresql/pg_ops.h"
+
+#include "base/mem.h"
+#include "store/postgresql/pg_sql.h"
+
+#include <inttypes.h>
+
+#define LOCK_LEAST_MS 50
+#define LOCK_MOST_MS  1000
+
+const struct pg_op pg_ops[STORE_KIND_COUNT] = {
+    [STORE_CLAIM] = {.name = "the claim",
+                     .writes = true,
+                     .build = pg_claim_build,
+                     .read = pg_claim_read},
+    [STORE_RENEW] = {.name = "the renewal",
+                     .writes = true,
+                     .build = pg_renew_build,
+                     .read = pg_renew_read,
+                     .has_other_way = pg_renew_has_other_way},
+    [STORE_RELEASE] = {.name = "the release",
+                       .writes = true,
+                       .build = pg_release_build,
+                       .read = pg_release_read},
+    [STORE_UNDO] = {.name = "undoing the claim",
+                    .writes = true,
+                    .build = pg_undo_build,
+                    .read = pg_release_read},
+    [STORE_FREE] = {.name = "giving the lease back",
+                    .writes = true,
+                    .build = pg_free_build,
+                    .read = pg_release_read},
+    [STORE_REVOKE] = {.name = "the release by hand",
+                      .writes = true,
+                      .build = pg_revoke_build,
+                      .read = pg_revoke_read},
+    [STORE_STATUS] = {.name = "status", .build = pg_status_build, .read = pg_status_read},
+    [STORE_HISTORY] = {.name = "history", .build = pg_history_build, .read = pg_history_read},
+    [STORE_PURGE] = {.name = "the purge",
+                     .writes = true,
+                     .build = pg_purge_build,
+                     .read = pg_purge_read},
+    [STORE_FORGET] = {.name = "forgetting the key",
+                      .writes = true,
+                      .build = pg_forget_build,
+                      .read = pg_purge_read},
+    [STORE_INIT] = {.name = "init", .writes = false, .build = pg_init_build, .read = pg_init_read},
+    [STORE_INSPECT] = {.name = "inspecting the store",
+                       .build = pg_inspect_build,
+                       .read = pg_inspect_read},
+};
+
+void pg_ops_done(struct pg_task *task)
+{
+    text_done(&task->script);
+    *task = (struct pg_task){0};
+}
+
+char *pg_ops_lock_timeout(const struct pg_task *task)
+{
+    int64_t ms = task->limit_ms / 4;
+    if (ms < LOCK_LEAST_MS)
+        ms = LOCK_LEAST_MS;
+    if (ms > LOCK_MOST_MS)
+        ms = LOCK_MOST_MS;
+    return mem_printf("%" PRId64, ms);
+}
+
+char *pg_ops_take_array(struct text *array)
+{
+    pg_array_end(array);
+    return text_detach(array);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: ISC */
+/* One row per operation: how its statement is built and its answer read. The rows, and their
+ * statements, stand in the order of enum store_kind, as they do for SQLite. */
+#pragma once
+#include "base/error.h"
+#include "base/text.h"
+#include "store/postgresql/pg_query.h"
+#include "store/postgresql/pg_server.h"
+#include "store/store.h"
+
+#include <libpq-fe.h>
+
+/* A request on its way. */
+struct pg_task {
+    struct store_request *request;
+    const char *schema;
+    const struct pg_server *server;
+    const PGconn *conn;
+    int step;           /* of operations with several statements, from 0 */
+    int64_t limit_ms;   /* what is left of the request's limit when the statement is built */
+    struct text script; /* INIT: what is to be run. Freed by pg_ops_done */
+};
+
+enum pg_next {
+    PG_NEXT_DONE,   /* the answer is in the request */
+    PG_NEXT_STEP,   /* build and send the next statement */
+    PG_NEXT_FAILED, /* err says why; the failure is FAILURE_SCHEMA */
+};
+
+struct pg_op {
+    const char *name; /* for sentences: "the claim" */
+    bool writes;      /* a reply with a warning is in doubt */
+    void (*build)(struct pg_task *task, struct pg_statement *statement);
+    enum pg_next (*read)(struct pg_task *task, const PGresult *result, struct error *err);
+    /* A refused statement that has another way (NULL: never): the next step is built instead. */
+    bool (*has_other_way)(const struct pg_task *task, const char *sqlstate);
+};
+
+extern const struct pg_op pg_ops[STORE_KIND_COUNT];
+
+void pg_ops_done(struct pg_task *task);
+
+/* For the files that hold the rows. */
+
+/* The advisory lock (transaction level) of init and purge: "leaserun" as a number. */
+#define PG_OPS_UPKEEP_LOCK "7810756276995126638"
+
+/* $1 of #settings: a part of the request's limit, 50 ms to 1 s. */
+char *pg_ops_lock_timeout(const struct pg_task *task);
+/* The text of an array, handed over; the text is empty after. */
+char *pg_ops_take_array(struct text *array);
+
+void pg_claim_build(struct pg_task *task, struct pg_statement *statement);
+enum pg_next pg_claim_read(struct pg_task *task, const PGresult *result, struct error *err);
+
+void pg_renew_build(struct pg_task *task, struct pg_statement *statement);
+enum pg_next pg_renew_read(struct pg_task *task, const PGresult *result, struct error *err);
+bool pg_renew_has_other_way(const struct pg_task *task, const char *sqlstate);
+
+void pg_release_build(struct pg_task *task, struct pg_statement *statement);
+void pg_undo_build(struct pg_task *task, struct pg_statement *statement);
+void pg_free_build(struct pg_task *task, struct pg_statement *statement);
+enum pg_next pg_release_read(struct pg_task *task, const PGresult *result, struct error *err);
+void pg_revoke_build(struct pg_task *task, struct pg_statement *statement);
+enum pg_next pg_revoke_read(struct pg_task *task, const PGresult *result, struct error *err);
+
+void pg_status_build(struct pg_task *task, struct pg_statement *statement);
+enum pg_next pg_status_read(struct pg_task *task, const PGresult *result, struct error *err);
+void pg_history_build(struct pg_task *task, struct pg_statement *statement);
+enum pg_next pg_history_read(struct pg_task *task, const PGresult *result, struct error *err);
+void pg_purge_build(struct pg_task *task, struct pg_statement *statement);
+void pg_forget_build(struct pg_task *task, struct pg_statement *statement);
+enum pg_next pg_purge_read(struct pg_task *task, const PGresult *result, struct error *err);
+
+void pg_init_build(struct pg_task *task, struct pg_statement *statement);
+enum pg_next pg_init_read(struct pg_task *task, const PGresult *result, struct error *err);
+void pg_inspect_build(struct pg_task *task, struct pg_statement *statement);
+enum pg_next pg_inspect_read(struct pg_task *task, const PGresult *result, struct error *err);

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/mem.h"
+#include "base/text.h"
+#include "store/postgresql/pg_ops.h"
+#include "store/postgresql/pg_row.h"
+#include "store/postgresql/pg_sql.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Giving back: the row stays, is marked released and ends now. Should the server's clock stand
+ * before acquired_at (it was stepped back), the end is not put before the beginning. The run's
+ * outcome is written by a condition of its own: a lease that has run out takes no outcome away. */
+
+#define ENDS_NOW                                                                                   \
+    "released = true, "                                                                            \
+    "expires_at = GREATEST(lease.acquired_at, LEAST(lease.expires_at, !clock_timestamp()))"
+
+static const char item_sql[] =
+    "WITH #settings"
+    ", item AS MATERIALIZED (SELECT i.n, i.key, i.holder, i.fence, i.run_id, i.outcome, i.status "
+    "FROM settings CROSS JOIN ROWS FROM (!unnest($2::!text[]), !unnest($3::!text[]), "
+    "!unnest($4::!int8[]), !unnest($5::!text[]), !unnest($6::!text[]), !unnest($7::!int4[])) "
+    "WITH ORDINALITY AS i (key, holder, fence, run_id, outcome, status, n) "
+    "WHERE settings.lock_timeout IS NOT NULL)";
+
+/* Of the three answers: the rows lease and run are as they were before the statement. */
+
+static const char release_sql[] =
+    ", freed AS (UPDATE @leases AS lease SET " ENDS_NOW " FROM item "
+    "WHERE lease.key {=} item.key AND lease.holder {=} item.holder "
+    "AND lease.fence {=} item.fence AND NOT lease.released RETURNING lease.key)"
+    ", written AS (UPDATE @runs AS run SET outcome = item.outcome, status = item.status, "
+    "finished_at = !clock_timestamp() FROM item WHERE run.run_id {=} item.run_id "
+    "AND run.fence {=} item.fence AND run.outcome IS NULL AND item.outcome IS NOT NULL "
+    "RETURNING run.run_id)"
+    " SELECT item.n, (freed.key IS NOT NULL OR (lease.holder {=} item.holder "
+    "AND lease.fence {=} item.fence)) AS is_released, "
+    "(written.run_id IS NOT NULL OR (run.fence {=} item.fence "
+    "AND run.outcome {=} item.outcome)) AS is_recorded, #server "
+    "FROM item LEFT JOIN freed ON freed.key {=} item.key "
+    "LEFT JOIN written ON written.run_id {=} item.run_id "
+    "LEFT JOIN @leases AS lease ON lease.key {=} item.key "
+    "LEFT JOIN @runs AS run ON run.run_id {=} item.run_id ORDER BY item.n";
+
+static const char undo_sql[] =
+    ", freed AS (UPDATE @leases AS lease SET slot = NULL, not_before = NULL, " ENDS_NOW
+    " FROM item WHERE lease.key {=} item.key AND lease.holder {=} item.holder "
+    "AND lease.fence {=} item.fence AND NOT lease.released RETURNING lease.key)"
+    ", undone AS (DELETE FROM @runs AS run USING item WHERE run.run_id {=} item.run_id "
+    "AND run.fence {=} item.fence AND run.outcome IS NULL RETURNING run.run_id)"
+    " SELECT item.n, (freed.key IS NOT NULL OR (lease.holder {=} item.holder "
+    "AND lease.fence {=} item.fence)) AS is_released, "
+    "(undone.run_id IS NOT NULL OR run.run_id IS NULL) AS is_recorded, #server "
+    "FROM item LEFT JOIN freed ON freed.key {=} item.key "
+    "LEFT JOIN undone ON undone.run_id {=} item.run_id "
+    "LEFT JOIN @leases AS lease ON lease.key {=} item.key "
+    "LEFT JOIN @runs AS run ON run.run_id {=} item.run_id ORDER BY item.n";
+
+static const char free_sql[] =
+    ", freed AS (UPDATE @leases AS lease SET " ENDS_NOW " FROM item "
+    "WHERE lease.key {=} item.key AND lease.holder {=} item.holder "
+    "AND NOT lease.released RETURNING lease.key)"
+    " SELECT item.n, (freed.key IS NOT NULL OR lease.holder {=} item.holder) AS is_released, "
+    "false AS is_recorded, #server FROM item LEFT JOIN freed ON freed.key {=} item.key "
+    "LEFT JOIN @leases AS lease ON lease.key {=} item.key ORDER BY item.n";
+
+/* ---- sending ----------------------------------------------------------------------------- */
+
+enum column {
+    COLUMN_KEY,
+    COLUMN_HOLDER,
+    COLUMN_FENCE,
+    COLUMN_RUN_ID,
+    COLUMN_OUTCOME,
+    COLUMN_STATUS,
+    COLUMN_COUNT
+};
+
+static void add_item(struct text columns[COLUMN_COUNT], const struct release_item *item)
+{
+    bool has_outcome = item->outcome != OUTCOME_NONE;
+    pg_array_add_text(&columns[COLUMN_KEY], item->key);
+    pg_array_add_text(&columns[COLUMN_HOLDER], item->holder);
+    pg_array_add_int64(&columns[COLUMN_FENCE], item->fence);
+    pg_array_add_text(&columns[COLUMN_RUN_ID], item->run_id);
+    pg_array_add_text(&columns[COLUMN_OUTCOME],
+                      has_outcome ? run_outcome_name(item->outcome) : NULL);
+    pg_array_add_int64(&columns[COLUMN_STATUS], item->status < 0 ? NO_INSTANT : item->status);
+}
+
+static void build(struct pg_task *task, const char *rest, struct pg_statement *statement)
+{
+    const struct store_request *request = task->request;
+    struct text sql TEXT_AUTODONE = TEXT_INIT;
+    struct text columns[COLUMN_COUNT] = {{0}};
+    text_add(&sql, item_sql);
+    text_add(&sql, rest);
+    statement->sql = pg_sql_expand(text_string(&sql), task->schema);
+    pg_statement_add(statement, pg_ops_lock_timeout(task));
+    for (int c = 0; c < COLUMN_COUNT; c++)
+        pg_array_begin(&columns[c]);
+    for (size_t i = 0; i < request->u.release.count; i++)
+        add_item(columns, &request->u.release.items[i]);
+    for (int c = 0; c < COLUMN_COUNT; c++)
+        pg_statement_add(statement, pg_ops_take_array(&columns[c]));
+}
+
+void pg_release_build(struct pg_task *task, struct pg_statement *statement)
+{
+    build(task, release_sql, statement);
+}
+
+void pg_undo_build(struct pg_task *task, struct pg_statement *statement)
+{
+    build(task, undo_sql, statement);
+}
+
+void pg_free_build(struct pg_task *task, struct pg_statement *statement)
+{
+    build(task, free_sql, statement);
+}
+
+enum pg_next pg_release_read(struct pg_task *task, const PGresult *result, struct error *err)
+{
+    struct release_item *items = task->request->u.release.items;
+    int count = (int)task->request->u.release.count;
+    if (PQntuples(result) != count) {
+        error_set(err, ERROR_STORE, "the server answered %d of %d releases", PQntuples(result),
+                  count);
+        return PG_NEXT_FAILED;
+    }
+    for (int i = 0; i < count; i++) {
+        items[i].verdict =
+            pg_row_bool(result, i, "is_released") ? RELEASE_RELEASED : RELEASE_NOT_OURS;
+        items[i].is_recorded = pg_row_bool(result, i, "is_recorded");
+    }
+    return PG_NEXT_DONE;
+}
+
+/* ---- by hand ----------------------------------------------------------------------------- */
+
+static const char revoke_sql[] =
+    "WITH #settings, one AS MATERIALIZED (SELECT $2::!text AS key, $3::!bool AS is_stop "
+    "FROM settings WHERE settings.lock_timeout IS NOT NULL)"
+    ", freed AS (UPDATE @leases AS lease SET " ENDS_NOW " FROM one "
+    "WHERE lease.key {=} one.key AND NOT lease.released "
+    "AND lease.expires_at {<=} !clock_timestamp() RETURNING lease.key)"
+    ", marked AS (UPDATE @leases AS lease SET revoked = true FROM one WHERE one.is_stop "
+    "AND lease.key {=} one.key AND NOT lease.released AND NOT lease.revoked "
+    "AND lease.expires_at {>} !clock_timestamp() RETURNING lease.key)"
+    " SELECT CASE WHEN lease.key IS NULL THEN 'unknown' "
+    "WHEN lease.released OR freed.key IS NOT NULL THEN 'freed' "
+    "WHEN lease.revoked OR marked.key IS NOT NULL THEN 'marked' "
+    "WHEN NOT one.is_stop THEN 'live' ELSE 'changed' END AS verdict, "
+    "#ms(LEAST(lease.expires_at {-} !clock_timestamp(), #span(lease.ttl_ms))) AS wait_ms, "
+    "lease.holder AS other, #server "
+    "FROM one LEFT JOIN @leases AS lease ON lease.key {=} one.key "
+    "LEFT JOIN freed ON freed.key {=} one.key LEFT JOIN marked ON marked.key {=} one.key";
+
+void pg_revoke_build(struct pg_task *task, struct pg_statement *statement)
+{
+    const struct revoke *revoke = &task->request->u.revoke;
+    statement->sql = pg_sql_expand(revoke_sql, task->schema);
+    pg_statement_add(statement, pg_ops_lock_timeout(task));
+    pg_statement_add(statement, mem_strdup(revoke->key));
+    pg_statement_add(statement, mem_strdup(revoke->is_stop ? "t" : "f"));
+}
+
+enum pg_next pg_revoke_read(struct pg_task *task, const PGresult *result, struct error *err)
+{
+    struct revoke *revoke = &task->request->u.revoke;
+    const char *verdict = pg_row_text(result, 0, "verdict");
+    int64_t wait_ms = pg_row_int64(result, 0, "wait_ms", 0);
+    revoke->wait_ms = 0;
+    revoke->other[0] = '\0';
+    if (strcmp(verdict, "unknown") == 0) {
+        revoke->verdict = REVOKE_UNKNOWN;
+        return PG_NEXT_DONE;
+    }
+    pg_row_copy_into(result, 0, "other", revoke->other, sizeof revoke->other);
+    if (strcmp(verdict, "freed") == 0) {
+        revoke->verdict = REVOKE_FREED;
+        return PG_NEXT_DONE;
+    }
+    if (strcmp(verdict, "changed") == 0)
+        return PG_NEXT_STEP; /* the row changed in this instant: look again */
+    revoke->verdict = strcmp(verdict, "marked") == 0 ? REVOKE_MARKED : REVOKE_LIVE;
+    revoke->wait_ms = wait_ms > 0 ? wait_ms : 0;
+    return PG_NEXT_DONE;
+}

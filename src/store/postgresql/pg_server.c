@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: ISC */
+#include "store/postgresql/pg_server.h"
+
+#include "base/now.h"
+#include "store/postgresql/pg_row.h"
+#include "store/postgresql/pg_sql.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void pg_server_init(struct pg_server *server)
+{
+    *server = (struct pg_server){.server_us = NO_INSTANT};
+}
+
+void pg_server_build_greeting(const struct pg_server *server, struct pg_statement *ret_statement)
+{
+    static const char with_identifier[] =
+        "SELECT #server, (SELECT c.system_identifier FROM !pg_control_system() AS c) "
+        "AS system_identifier";
+    static const char without[] = "SELECT #server, NULL AS system_identifier";
+    *ret_statement = (struct pg_statement){
+        .sql = pg_sql_expand(server->hides_identifier ? without : with_identifier, "")};
+}
+
+bool pg_server_read_reply(struct pg_server *server, const PGresult *result, struct error *err)
+{
+    int64_t server_us = pg_row_int64(result, 0, "server_us", NO_INSTANT);
+    if (server_us == NO_INSTANT)
+        return false;
+    server->server_us = server_us;
+    server->received_boot_ms = now_boot_ms();
+    char before[sizeof server->timeline];
+    memcpy(before, server->timeline, sizeof before);
+    const char *timeline = pg_row_text(result, 0, "timeline");
+    if (timeline[0] == '\0' || strcmp(before, timeline) == 0)
+        return false;
+    snprintf(server->timeline, sizeof server->timeline, "%.8s", timeline);
+    if (before[0] == '\0')
+        return false;
+    error_set(err, ERROR_STORE,
+              "the database has gone from timeline %s to %s: a standby was promoted, and what the "
+              "old server had not yet sent to it is lost",
+              before, server->timeline);
+    return true;
+}
+
+bool pg_server_read_greeting(struct pg_server *server, const PGresult *result, struct error *err)
+{
+    const char *identifier = pg_row_text(result, 0, "system_identifier");
+    if (identifier[0] == '\0')
+        return true;
+    if (server->system_identifier[0] != '\0' && strcmp(server->system_identifier, identifier) != 0)
+        return error_set(err, ERROR_STORE,
+                         "this server is another database cluster (system identifier %s) than the "
+                         "one before (%s): its leases are not the same leases",
+                         identifier, server->system_identifier);
+    snprintf(server->system_identifier, sizeof server->system_identifier, "%.23s", identifier);
+    return true;
+}
+
+int64_t pg_server_now_us(const struct pg_server *server, int64_t boot_ms)
+{
+    return server->server_us + (boot_ms - server->received_boot_ms) * 1000;
+}

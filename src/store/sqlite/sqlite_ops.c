@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: ISC */
+#include "store/sqlite/sqlite_ops.h"
+
+#include "base/now.h"
+#include "store/sqlite/sqlite_row.h"
+
+/* In the order of enum store_kind. A lease is read, judged by sqlite_liveness.c, and written back
+ * whole, within one write transaction: nothing is decided in SQL that a clock or a process table
+ * has to decide. */
+const char *const sqlite_ops_sql[SQL_COUNT] = {
+    [SQL_BEGIN] = "BEGIN IMMEDIATE",
+    [SQL_COMMIT] = "COMMIT",
+    [SQL_LEASE] = "SELECT " SQLITE_ROW_COLUMNS " FROM main.leases WHERE key = ?1",
+    [SQL_LEASE_WRITE] = "REPLACE INTO main.leases (key, " SQLITE_ROW_COLUMNS ")"
+                        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
+                        " ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)",
+
+    /* claim */
+    [SQL_RUN_OF_SLOT] = "SELECT run_id, outcome FROM main.runs WHERE key = ?1 AND slot_us = ?2",
+    [SQL_ONCE_SUCCEEDED] = "SELECT 1 FROM main.runs"
+                           " WHERE key = ?1 AND is_once = 1 AND outcome = 'succeeded' LIMIT 1",
+    [SQL_NEXT_FENCE] = "UPDATE main.fence_seq SET last = max(last, ?1) + 1 RETURNING last",
+    /* a claim whose reply was lost, made again: its run has not been started */
+    [SQL_RUN_AGAIN] = "UPDATE main.runs SET attempt = ?4, fence = ?5, started_us = ?6"
+                      " WHERE run_id = ?1 AND key = ?2 AND holder = ?3 AND attempt < ?4"
+                      " AND outcome IS NULL",
+    [SQL_RUN_START] = "INSERT INTO main.runs"
+                      " (run_id, key, holder, attempt, fence, started_us, job, slot_us, is_once,"
+                      " status) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, -1)"
+                      " ON CONFLICT DO NOTHING",
+    [SQL_RUN_MISS] = "INSERT INTO main.runs"
+                     " (run_id, key, holder, attempt, fence, finished_us, job, slot_us, is_once,"
+                     " outcome, status) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'missed', -1)"
+                     " ON CONFLICT DO NOTHING",
+    [SQL_RUN_ABANDON] = "UPDATE main.runs SET outcome = 'abandoned', abandoned_by = ?2,"
+                        " finished_us = coalesce(finished_us, max(?3, started_us))"
+                        " WHERE run_id = ?1 AND (outcome IS NULL OR abandoned_by = ?2)"
+                        " RETURNING holder, fence",
+
+    /* release */
+    [SQL_RUN_FINISH] = "UPDATE main.runs SET outcome = ?3, status = ?4,"
+                       " finished_us = max(?5, started_us)"
+                       " WHERE run_id = ?1 AND fence = ?2 AND outcome IS NULL",
+    [SQL_RUN_OUTCOME] = "SELECT outcome FROM main.runs WHERE run_id = ?1 AND fence = ?2",
+
+    /* undo */
+    [SQL_RUN_UNDO] = "DELETE FROM main.runs WHERE run_id = ?1 AND fence = ?2 AND outcome IS NULL",
+    [SQL_LAST_SLOT] = "SELECT max(slot_us) FROM main.runs"
+                      " WHERE key = ?1 AND slot_us IS NOT NULL",
+
+    /* status, history */
+    [SQL_LEASES] = "SELECT key, " SQLITE_ROW_COLUMNS " FROM main.leases"
+                   " WHERE ?1 IS NULL OR key = ?1 ORDER BY key",
+    [SQL_RUNS] = "SELECT run_id, key, job, holder, fence, slot_us, started_us, finished_us,"
+                 " outcome, status FROM main.runs"
+                 " WHERE ?1 IS NULL OR key = ?1 OR job = ?1 ORDER BY rowid DESC LIMIT ?2",
+
+    /* purge, forget */
+    [SQL_LEASES_PURGE] = "DELETE FROM main.leases"
+                         " WHERE expires_us < CASE WHEN slot_us IS NULL THEN ?1 ELSE ?2 END"
+                         " AND (is_released = 1 OR clock <> ?3 OR expires_boot_ms <= ?4)"
+                         " AND (hold_until_us IS NULL OR hold_until_us <= ?5)"
+                         " AND (clock <> ?3 OR hold_boot_ms <= ?4)"
+                         " AND NOT EXISTS (SELECT 1 FROM main.runs"
+                         " WHERE runs.run_id = leases.run_id AND outcome IS NULL)"
+                         " AND NOT EXISTS (SELECT 1 FROM main.runs"
+                         " WHERE runs.key = leases.key AND is_once = 1 AND outcome = 'succeeded')",
+    [SQL_RUNS_PURGE] = "DELETE FROM main.runs WHERE rowid IN (SELECT rowid FROM main.runs"
+                       " WHERE outcome IS NOT NULL AND finished_us < ?1"
+                       " AND NOT (is_once = 1 AND outcome = 'succeeded') LIMIT ?2)",
+    [SQL_LEASE_FORGET] = "DELETE FROM main.leases WHERE key = ?1",
+    [SQL_RUNS_FORGET] = "DELETE FROM main.runs WHERE key = ?1 AND outcome IS NOT NULL",
+    /* a forgotten key has no next claim that would close the run of a holder that is gone */
+    [SQL_RUNS_CLOSE] =
+        "UPDATE main.runs SET outcome = 'abandoned', finished_us = max(?2, started_us)"
+        " WHERE key = ?1 AND outcome IS NULL",
+};
+
+static bool (*const serve_kind[STORE_KIND_COUNT])(struct sqlite_link *, struct store_request *) = {
+    [STORE_CLAIM] = sqlite_claim,     [STORE_RENEW] = sqlite_renew,
+    [STORE_RELEASE] = sqlite_release, [STORE_UNDO] = sqlite_undo,
+    [STORE_FREE] = sqlite_free,       [STORE_REVOKE] = sqlite_revoke,
+    [STORE_STATUS] = sqlite_status,   [STORE_HISTORY] = sqlite_history,
+    [STORE_PURGE] = sqlite_purge,     [STORE_FORGET] = sqlite_forget,
+    [STORE_INIT] = sqlite_init,       [STORE_INSPECT] = sqlite_inspect,
+};
+
+/* The part of the limit that is left for the work itself once a lock is had. */
+static int64_t busy_until_boot_ms(const struct store_request *request)
+{
+    int64_t reserve = request->limit_ms / 8 < 5 ? 5 : request->limit_ms / 8;
+    return request->give_up_boot_ms - reserve;
+}
+
+void sqlite_ops_serve(struct sqlite_link *link, struct store_request *request)
+{
+    link->sent_boot_ms = request->sent_boot_ms;
+    link->busy_until_boot_ms = busy_until_boot_ms(request);
+    link->is_created = false;
+    link->failure = FAILURE_NONE;
+    if (sqlite_link_open(link) && serve_kind[request->kind](link, request)) {
+        request->outcome = STORE_ANSWERED;
+        return;
+    }
+    sqlite_link_rollback(link);
+    /* After anything but a wait for a lock the file may be another by the next request. */
+    if (link->failure != FAILURE_CONFLICT)
+        sqlite_link_close(link);
+    request->outcome = STORE_FAILED;
+    request->failure = link->failure;
+    request->error = link->error;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: ISC */
+/* The two statements of the PostgreSQL floor: the least that one exclusive run must send. */
+#pragma once
+#define FLOOR_CLAIM                                                                                \
+    "INSERT INTO floor_lease AS l (name, owner, token, claimed_at, expires_at) "                   \
+    "VALUES ($1, $2, 1, clock_timestamp(), clock_timestamp() + interval '1 minute') "              \
+    "ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, token = l.token + 1, "               \
+    "claimed_at = excluded.claimed_at, expires_at = excluded.expires_at "                          \
+    "WHERE l.owner IS NULL OR l.expires_at <= clock_timestamp() RETURNING token"
+#define FLOOR_RELEASE                                                                              \
+    "UPDATE floor_lease SET owner = NULL, expires_at = NULL "                                      \
+    "WHERE name = $1 AND owner = $2 AND token = $3::bigint"

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/mem.h"
+#include "check.h"
+#include "conf/store_url.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* redacted NULL: no password in it, shown as it is. */
+static const struct {
+    const char *url;
+    const char *redacted;
+} rows[] = {
+    {"postgresql:///app", NULL},
+    {"postgresql://db1:5432,db2:5433/app?target_session_attrs=read-write", NULL},
+    {"postgresql://me@db1/app", NULL},
+    {"postgresql://me:@db1/app", NULL},
+    {"postgresql://[::1]:5432/app", NULL},
+    {"postgresql://db1/app?user=me", NULL},
+    {"sqlite:/var/lib/a.db", NULL},
+    {"sqlite:/srv/user:pw@x/password=y", NULL},
+    {"host=/run/postgresql dbname=app", NULL},
+    {"host=h password=''", NULL},
+    {"host=h passfile=/x", NULL},
+    {"", NULL},
+    {"postgresql://me:s3cret@db1/app", "postgresql://me:***@db1/app"},
+    {"postgres://me:s3cret@db1,db2/app", "postgres://me:***@db1,db2/app"},
+    {"POSTGRESQL://me:s3cret@db1/app", "POSTGRESQL://me:***@db1/app"},
+    {"postgresql://me:s3%40c@db1/app", "postgresql://me:***@db1/app"},
+    {"postgresql://me:s3@cret@db1/app", "postgresql://me:***@db1/app"},
+    {"postgresql://me:s3/cret@db1/app", "postgresql://me:***@db1/app"},
+    {"postgresql:///app?user=u&password=s3cret", "postgresql:///app?user=u&password=***"},
+    {"postgresql:///app?password=s3cret&user=u", "postgresql:///app?password=***&user=u"},
+    {"postgresql:///app?p%61ssword=s3cret", "postgresql:///app?p%61ssword=***"},
+    {"postgresql:///app?sslpassword=s3cret", "postgresql:///app?sslpassword=***"},
+    {"postgresql://u:a@h/db?password=b", "postgresql://u:***@h/db?password=***"},
+    {"host=h password=s3cret dbname=d", "host=h password=*** dbname=d"},
+    {"host=h password = s3cret dbname=d", "host=h password = *** dbname=d"},
+    {"password='s3 \\'cret' host=h", "password=*** host=h"},
+    {"password=s3\\ cret host=h", "password=*** host=h"},
+    {"host=a://b password=s3cret", "host=a://b password=***"},
+    {"PASSWORD=s3cret", "PASSWORD=***"},
+    {"password='unclosed s3cret", "password=***"},
+    {"options='-c x' password=s3cret", "options='-c x' password=***"},
+};
+
+static void passwords__are_found_and_hidden(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CASE_COUNT(rows); i++) {
+        const char *wanted = rows[i].redacted == NULL ? rows[i].url : rows[i].redacted;
+        char *redacted = store_url_redacted(rows[i].url);
+        assert_string_equal(redacted, wanted);
+        free(redacted);
+        assert_int_equal(store_url_has_password(rows[i].url), rows[i].redacted != NULL);
+    }
+}
+
+static void done__twice_is_once(void **state)
+{
+    (void)state;
+    struct store_config store = {mem_strdup("postgresql://a:b@c/d"), mem_strdup("leaserun")};
+    store_config_done(&store);
+    store_config_done(&store);
+    assert_null(store.url);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(passwords__are_found_and_hidden),
+        cmocka_unit_test(done__twice_is_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

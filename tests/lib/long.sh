@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: ISC
+# shellcheck shell=sh
+# The long part of tests/run.sh, which sources this: other builds, analyzers, fuzzers, endurance.
+# SOAK_S, FUZZ_S: how long each of those lasts.
+
+# Sanitizers: the same suites against another build. Leaks are looked for where a program ends by
+# itself; leaserun leaves with _exit and is not traceable.
+sanitizers() {
+    sanitized=$top/build-asan
+    case_of build 'with address and undefined behaviour sanitizers' build "$sanitized" \
+        -Db_sanitize=address,undefined -Db_lundef=false
+    grep -q '^fail.*sanitizers' "$results" && return
+    export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+    cmocka_tests "$sanitized" 'sanitizers unit'
+    plain=$BUILD
+    BUILD=$sanitized
+    ASAN_OPTIONS=detect_leaks=0 && export ASAN_OPTIONS
+    bats_tests 'sanitizers' 3 tests/cli/*.bats
+    BUILD=$plain
+    unset ASAN_OPTIONS UBSAN_OPTIONS
+}
+
+with_valgrind() {
+    CMOCKA_MESSAGE_OUTPUT=TAP meson test -C "$BUILD" --no-rebuild --suite unit --no-suite store \
+        --timeout-multiplier 10 --wrapper \
+        'valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite'
+}
+
+analyzer() {
+    rm -rf "$work/analyzer" &&
+        CFLAGS='-fanalyzer -Wno-analyzer-fd-leak' meson setup "$work/analyzer" -Dtests=disabled \
+            -Dwerror=true && ninja -C "$work/analyzer"
+}
+
+tidy() {
+    find src -name '*.c' | sort | xargs -P 2 -n 8 clang-tidy-14 --quiet -p "$BUILD" \
+        --checks='-*,clang-analyzer-*,bugprone-*,-bugprone-easily-swappable-parameters,-bugprone-narrowing-conversions,-bugprone-reserved-identifier,-bugprone-assignment-in-if-condition,-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling,-clang-analyzer-security.insecureAPI.strcpy' \
+        --warnings-as-errors='*'
+}
+
+check_cpp() {
+    cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr \
+        --std=c11 -D_GNU_SOURCE -I src --suppress=missingIncludeSystem src
+}
+
+# Every executable "fuzz-*" of the fuzz build: a bounded time each.
+fuzzers() {
+    [ -e tests/fuzz/meson.build ] || return 0
+    case_of build 'with fuzzers' env CC=clang-14 meson setup "$work/fuzz" -Dtests=enabled \
+        -Db_sanitize=address,undefined -Db_lundef=false
+    ninja -C "$work/fuzz" >"$work/fuzz.log" 2>&1
+    for fuzzer in "$work"/fuzz/tests/fuzz/fuzz-*; do
+        [ -f "$fuzzer" ] && [ -x "$fuzzer" ] || continue
+        seeds=$top/tests/fuzz/seeds/${fuzzer##*/fuzz-}
+        mkdir -p "$work/corpus/${fuzzer##*/}"
+        [ ! -d "$seeds" ] || cp "$seeds"/* "$work/corpus/${fuzzer##*/}/"
+        case_of fuzz "${fuzzer##*/} for ${FUZZ_S:-60} s" "$fuzzer" \
+            -max_total_time="${FUZZ_S:-60}" -timeout=10 "$work/corpus/${fuzzer##*/}"
+    done
+}
+
+# A thousand runs of one key: each leaves neither a process nor a descriptor, a file or a lease.
+thousand_runs() { # STORE
+    before=$(count_processes)
+    for _ in $(seq 1000); do
+        "$BUILD/src/leaserun" run --store "$1" thousand -- true || return 1
+    done
+    after=$(count_processes)
+    zombies=$(ps -eo stat,comm | grep -c '^Z.*leaserun')
+    echo "processes before $before, after $after, zombies $zombies"
+    [ "$after" -le "$before" ] && [ "$zombies" -eq 0 ] &&
+        "$BUILD/src/leaserun" status --store "$1" --json | grep -q '"state": *"released"'
+}
+
+count_processes() {
+    pgrep -c -f "^$BUILD/src/leaserun" || true
+}
+
+# A command that runs 1,000 short commands of its own: leaserun's descriptors and memory stand.
+steady() { # STORE
+    "$BUILD/src/leaserun" run --store "$1" --ttl 5s steady -- \
+        sh -c 'for i in $(seq 1000); do (sleep 0.01 &) ; done; sleep 20' &
+    pid=$!
+    sleep 4
+    first=$(find "/proc/$pid/fd" -mindepth 1 | wc -l)
+    sleep 12
+    last=$(find "/proc/$pid/fd" -mindepth 1 | wc -l)
+    wait $pid
+    status=$?
+    echo "descriptors: $first, then $last; status $status"
+    [ "$first" -eq "$last" ] && [ $status -eq 0 ]
+}
+
+sanitizers
+case_of valgrind 'the unit tests' with_valgrind
+case_of analyzer 'gcc -fanalyzer' analyzer
+case_of analyzer 'clang-tidy' tidy
+case_of analyzer 'cppcheck' check_cpp
+fuzzers
+for store in "sqlite:$work/thousand.db" "$(pg_url main leaserun_template)"; do
+    case_of endurance "1,000 runs on ${store%%:*}" thousand_runs "$store"
+    case_of endurance "renewals on ${store%%:*} keep descriptors" steady "$store"
+done
+if [ -x tests/soak.sh ]; then
+    case_of endurance "soak for ${SOAK_S:-600} s" sh tests/soak.sh "${SOAK_S:-600}"
+fi

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: ISC */
+#include "store_fixture.h"
+
+/* A slot that was due so long ago, with a window; the store runs on this host's clock. */
+static struct contender late_by(const char *key, int64_t late_us, int64_t window_ms)
+{
+    struct contender one = contender(key);
+    one.item.slot_us = now_wall_us() - late_us;
+    one.item.start_within_ms = window_ms;
+    return one;
+}
+
+static struct contender rival(const struct contender *one)
+{
+    struct contender two = contender(one->item.key);
+    two.item.slot_us = one->item.slot_us;
+    two.item.start_within_ms = one->item.start_within_ms;
+    return two;
+}
+
+static void slot_started_and_running__claim_by_another__is_done(void **state)
+{
+    struct contender one = late_by(store_fixture_key(*state), 0, 60000);
+    assert_int_equal(contender_claim(*state, &one), CLAIM_WON);
+    assert_int_equal(store_fixture_held(*state, one.item.key).slot_us, one.item.slot_us);
+    struct contender two = rival(&one);
+    assert_int_equal(contender_claim(*state, &two), CLAIM_DONE);
+}
+
+static void slot_finished__claim_by_another__is_done(void **state)
+{
+    static const enum run_outcome outcomes[] = {OUTCOME_SUCCEEDED,   OUTCOME_FAILED,
+                                                OUTCOME_NOT_STARTED, OUTCOME_TIMED_OUT,
+                                                OUTCOME_STOPPED,     OUTCOME_LOST};
+    for (size_t i = 0; i < CASE_COUNT(outcomes); i++) {
+        struct contender one = late_by(store_fixture_key(*state), 0, 60000);
+        assert_int_equal(contender_claim(*state, &one), CLAIM_WON);
+        contender_release(*state, &one, outcomes[i], 0);
+        struct contender two = rival(&one);
+        assert_int_equal(contender_claim(*state, &two), CLAIM_DONE);
+    }
+}
+
+static void slot_abandoned__claim_of_it__is_done(void **state)
+{
+    struct contender one = late_by(store_fixture_key(*state), 0, 60000);
+    assert_int_equal(contender_claim(*state, &one), CLAIM_WON);
+    contender_free(*state, &one);
+    struct contender two = rival(&one);
+    assert_int_equal(contender_claim(*state, &two), CLAIM_DONE);
+}
+
+static void previous_slot_still_runs__claim_of_the_next__is_held(void **state)
+{
+    struct contender one = late_by(store_fixture_key(*state), 10 * SECOND_US, 60000);
+    assert_int_equal(contender_claim(*state, &one), CLAIM_WON);
+    struct contender two = late_by(one.item.key, 0, 60000);
+    assert_int_equal(contender_claim(*state, &two), CLAIM_HELD);
+    assert_string_equal(two.item.other, one.holder);
+    contender_release(*state, &one, OUTCOME_SUCCEEDED, 0);
+    assert_int_equal(contender_claim(*state, &two), CLAIM_WON);
+}
+
+static void slot_started__same_instant_of_another_key__is_won(void **state)
+{
+    struct contender one = late_by(store_fixture_key(*state), 0, 60000);
+    assert_int_equal(contender_claim(*state, &one), CLAIM_WON);
+    struct contender two = rival(&one);
+    two.item.key = store_fixture_key(*state);
+    assert_int_equal(contender_claim(*state, &two), CLAIM_WON);
+}
+
+static void reply_lost__claim_of_the_slot_with_next_attempt__wins(void **state)
+{
+    struct contender one = late_by(store_fixture_key(*state), 0, 60000);
+    assert_int_equal(contender_claim(*state, &one), CLAIM_WON);
+    int64_t fence = one.item.fence;
+    assert_int_equal(contender_claim_again(*state, &one), CLAIM_WON);
+    assert_true(one.item.fence > fence);
+    contender_release(*state, &one, OUTCOME_SUCCEEDED, 0);
+    struct contender duplicate = one;
+    assert_int_not_equal(contender_claim(*state, &duplicate), CLAIM_WON);
+    assert_int_not_equal(contender_claim_again(*state, &duplicate), CLAIM_WON);
+}
+
+/* ---- when --------------------------------------------------------------------------------- */
+
+static void slot_far_ahead__claim__is_early_by_that_much(void **state)
+{
+    struct contender one = late_by(store_fixture_key(*state), -5 * SECOND_US, 60000);
+    assert_int_equal(contender_claim(*state, &one), CLAIM_EARLY);
+    assert_in_range(one.item.wait_ms, 3500, 5000);
+    size_t count;
+    store_fixture_last_run(*state, one.item.key, &count);
+    assert_int_equal(count, 0);
+}
+
+static void slot_less_than_a_second_ahead__claim__wins(void **state)
+{
+    struct contender one = late_by(store_fixture_key(*state), -SECOND_US / 2, 60000);
+    assert_int_equal(contender_claim(*state, &one), CLAIM_WON);
+}
+
+static void slot_late_within_its_window__claim__wins(void **state)
+{
+    struct contender one = late_by(store_fixture_key(*state), 20 * SECOND_US, 60000);
+    assert_int_equal(contender_claim(*state, &one), CLAIM_WON);
+}
+
+static void slot_without_window__claim_a_year_late__wins(void **state)
+{
+    struct contender one = late_by(store_fixture_key(*state), 365 * 86400 * SECOND_US, -1);
+    assert_int_equal(contender_claim(*state, &one), CLAIM_WON);
+}
+
+static void window_over__claims__are_missed_and_the_first_tells(void **state)
+{
+    struct contender one = late_by(store_fixture_key(*state), 61 * SECOND_US, 60000);
+    struct contender two = rival(&one);
+    assert_int_equal(contender_claim(*state, &one), CLAIM_MISSED);
+    assert_true(one.item.is_first_to_tell);
+    assert_int_equal(contender_claim(*state, &two), CLAIM_MISSED);
+    assert_false(two.item.is_first_to_tell);
+    assert_int_equal(contender_claim(*state, &one), CLAIM_MISSED);
+    assert_true(one.item.is_first_to_tell); /* its first reply may have been lost */
+
+    size_t count;
+    struct run_row run = store_fixture_last_run(*state, one.item.key, &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(run.outcome, OUTCOME_MISSED);
+    assert_int_equal(run.slot_us, one.item.slot_us);
+    assert_true(run.started_us == NO_INSTANT);
+    assert_true(run.finished_us != NO_INSTANT);
+    assert_int_equal(run.status, -1);
+}
+
+static void window_over_while_the_previous_runs__claim__is_missed(void **state)
+{
+    struct contender one = late_by(store_fixture_key(*state), 120 * SECOND_US, -1);
+    assert_int_equal(contender_claim(*state, &one), CLAIM_WON);
+    struct contender two = late_by(one.item.key, 61 * SECOND_US, 60000);
+    assert_int_equal(contender_claim(*state, &two), CLAIM_MISSED);
+    assert_int_equal(contender_renew(*state, &one, NULL), RENEW_RENEWED);
+}
+
+static void missed_slot__claim_with_a_longer_window__stays_missed(void **state)
+{
+    struct contender one = late_by(store_fixture_key(*state), 61 * SECOND_US, 60000);
+    assert_int_equal(contender_claim(*state, &one), CLAIM_MISSED);
+    struct contender two = rival(&one);
+    two.item.start_within_ms = -1;
+    assert_int_equal(contender_claim(*state, &two), CLAIM_MISSED);
+}
+
+/* ---- undone, and without slot ------------------------------------------------------------- */
+
+static void slot_undone__claim_by_another__wins(void **state)
+{
+    struct contender one = late_by(store_fixture_key(*state), 0, 60000);
+    assert_int_equal(contender_claim(*state, &one), CLAIM_WON);
+    struct release_item undone = contender_undo(*state, &one);
+    assert_int_equal(undone.verdict, RELEASE_RELEASED);
+    size_t count;
+    store_fixture_last_run(*state, one.item.key, &count);
+    assert_int_equal(count, 0);
+
+    struct contender two = rival(&one);
+    assert_int_equal(contender_claim(*state, &two), CLAIM_WON);
+    assert_string_equal(two.item.abandoned, "");
+    assert_true(two.item.fence > one.item.fence);
+}
+
+static void slot_undone_and_won_by_another__undo_comes_again__changes_nothing(void **state)
+{
+    struct contender one = late_by(store_fixture_key(*state), 0, 60000);
+    assert_int_equal(contender_claim(*state, &one), CLAIM_WON);
+    contender_undo(*state, &one);
+    assert_int_equal(contender_undo(*state, &one).verdict, RELEASE_RELEASED);
+    struct contender two = rival(&one);
+    assert_int_equal(contender_claim(*state, &two), CLAIM_WON);
+    assert_int_equal(contender_undo(*state, &one).verdict, RELEASE_NOT_OURS);
+    assert_int_equal(contender_renew(*state, &two, NULL), RENEW_RENEWED);
+    struct contender three = rival(&one);
+    assert_int_equal(contender_claim(*state, &three), CLAIM_DONE);
+}
+
+static void slot_done__claim_without_slot__leaves_it_done(void **state)
+{
+    struct contender one = late_by(store_fixture_key(*state), 0, 60000);
+    assert_int_equal(contender_claim(*state, &one), CLAIM_WON);
+    contender_release(*state, &one, OUTCOME_SUCCEEDED, 0);
+    struct contender by_hand = contender_winner(*state, one.item.key);
+    contender_release(*state, &by_hand, OUTCOME_SUCCEEDED, 0);
+    struct contender two = rival(&one);
+    assert_int_equal(contender_claim(*state, &two), CLAIM_DONE);
+}
+
+static void slot_done__claim_of_an_older_one__is_won(void **state)
+{
+    struct contender one = late_by(store_fixture_key(*state), 10 * SECOND_US, -1);
+    assert_int_equal(contender_claim(*state, &one), CLAIM_WON);
+    contender_release(*state, &one, OUTCOME_SUCCEEDED, 0);
+    struct contender older = late_by(one.item.key, 20 * SECOND_US, -1);
+    assert_int_equal(contender_claim(*state, &older), CLAIM_WON);
+    contender_release(*state, &older, OUTCOME_SUCCEEDED, 0);
+    struct contender two = rival(&one);
+    assert_int_equal(contender_claim(*state, &two), CLAIM_DONE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest cases[] = {
+        cmocka_unit_test(slot_started_and_running__claim_by_another__is_done),
+        cmocka_unit_test(slot_finished__claim_by_another__is_done),
+        cmocka_unit_test(slot_abandoned__claim_of_it__is_done),
+        cmocka_unit_test(previous_slot_still_runs__claim_of_the_next__is_held),
+        cmocka_unit_test(slot_started__same_instant_of_another_key__is_won),
+        cmocka_unit_test(reply_lost__claim_of_the_slot_with_next_attempt__wins),
+        cmocka_unit_test(slot_far_ahead__claim__is_early_by_that_much),
+        cmocka_unit_test(slot_less_than_a_second_ahead__claim__wins),
+        cmocka_unit_test(slot_late_within_its_window__claim__wins),
+        cmocka_unit_test(slot_without_window__claim_a_year_late__wins),
+        cmocka_unit_test(window_over__claims__are_missed_and_the_first_tells),
+        cmocka_unit_test(window_over_while_the_previous_runs__claim__is_missed),
+        cmocka_unit_test(missed_slot__claim_with_a_longer_window__stays_missed),
+        cmocka_unit_test(slot_undone__claim_by_another__wins),
+        cmocka_unit_test(slot_undone_and_won_by_another__undo_comes_again__changes_nothing),
+        cmocka_unit_test(slot_done__claim_without_slot__leaves_it_done),
+        cmocka_unit_test(slot_done__claim_of_an_older_one__is_won),
+    };
+    return store_fixture_run("slots", cases, CASE_COUNT(cases));
+}

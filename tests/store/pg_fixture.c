@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: ISC */
+#include "pg_fixture.h"
+
+#include "base/mem.h"
+#include "base/program.h"
+#include "loop/alarm.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIMIT_MS 10000
+
+/* In the place of base/program.c's, which looks beside the running binary. */
+bool program_folder(char *ret_path, size_t room, struct error *err)
+{
+    snprintf(ret_path, room, "%s", MODULE_FOLDER);
+    return true;
+}
+
+/* ---- URLs -------------------------------------------------------------------------------- */
+
+const char *pg_fixture_url(void)
+{
+    return getenv("LEASERUN_TEST_PG");
+}
+
+char *pg_fixture_url_with(const char *parameters)
+{
+    const char *url = pg_fixture_url();
+    return mem_printf("%s%c%s", url, strchr(url, '?') == NULL ? '?' : '&', parameters);
+}
+
+char *pg_fixture_url_as(const char *user, const char *database, const char *parameters)
+{
+    PGconn *conn = PQconnectdb(pg_fixture_url());
+    char *url = mem_printf("host=%s port=%s user=%s dbname=%s %s", PQhost(conn), PQport(conn), user,
+                           database, parameters);
+    PQfinish(conn);
+    return url;
+}
+
+/* ---- stores ------------------------------------------------------------------------------ */
+
+static void on_lost(void *owner, const struct error *why)
+{
+    struct pg_client *client = owner;
+    client->lost_count++;
+    client->last_lost = *why;
+}
+
+static void on_restored(void *owner)
+{
+    struct pg_client *client = owner;
+    client->restored_count++;
+}
+
+static void on_note(void *owner, const char *text)
+{
+    struct pg_client *client = owner;
+    client->note_count++;
+}
+
+struct pg_client *pg_client_open(struct pg_fixture *fixture, const char *url, const char *schema)
+{
+    assert_true(fixture->client_count < PG_CLIENTS_MAX);
+    struct pg_client *client = &fixture->clients[fixture->client_count++];
+    char *url_copy = mem_strdup(url == NULL ? pg_fixture_url() : url);
+    char *schema_copy = mem_strdup(schema == NULL ? fixture->schema : schema);
+    const struct store_config config = {.url = url_copy, .schema = schema_copy};
+    const struct store_listener listener = {on_lost, on_restored, on_note, client};
+    struct error err;
+    *client = (struct pg_client){.fixture = fixture};
+    if (!store_open(&fixture->loop, &config, &listener, &client->store, &err))
+        fail_msg("%s", err.text);
+    free(url_copy);
+    free(schema_copy);
+    return client;
+}
+
+static void on_done(struct store_request *request)
+{
+    struct pg_client *client = request->owner;
+    client->open_calls--;
+}
+
+void pg_client_submit(struct pg_client *client, struct store_request *request, int64_t limit_ms)
+{
+    request->limit_ms = limit_ms;
+    request->owner = client;
+    request->done = on_done;
+    client->open_calls++;
+    store_submit(client->store, request);
+}
+
+static int count_open(const struct pg_fixture *fixture)
+{
+    int count = 0;
+    for (int i = 0; i < fixture->client_count; i++)
+        count += fixture->clients[i].open_calls;
+    return count;
+}
+
+void pg_fixture_settle(struct pg_fixture *fixture)
+{
+    while (count_open(fixture) > 0)
+        uv_run(&fixture->loop, UV_RUN_ONCE);
+}
+
+enum store_outcome pg_client_ask(struct pg_client *client, struct store_request *request)
+{
+    pg_client_submit(client, request, LIMIT_MS);
+    while (client->open_calls > 0)
+        uv_run(&client->fixture->loop, UV_RUN_ONCE);
+    return request->outcome;
+}
+
+static void on_alarm(struct alarm *alarm)
+{
+}
+
+void pg_fixture_turn_ms(struct pg_fixture *fixture, int64_t ms)
+{
+    struct handles handles = {.closing_count = 0};
+    struct alarm alarm;
+    alarm_init(&alarm, &fixture->loop, on_alarm);
+    alarm_set_in(&alarm, ms);
+    while (alarm.is_set)
+        uv_run(&fixture->loop, UV_RUN_ONCE);
+    alarm_close(&alarm, &handles);
+    while (handles.closing_count > 0)
+        uv_run(&fixture->loop, UV_RUN_ONCE);
+}
+
+/* ---- a person ---------------------------------------------------------------------------- */
+
+static void ignore_notice(void *owner, const PGresult *result)
+{
+}
+
+const char *pg_person(struct pg_fixture *fixture, const char *format, ...)
+{
+    static PGresult *result;
+    char sql[4096];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(sql, sizeof sql, format, args);
+    va_end(args);
+    PQclear(result);
+    result = PQexec(fixture->person, sql);
+    if (PQresultStatus(result) != PGRES_TUPLES_OK && PQresultStatus(result) != PGRES_COMMAND_OK)
+        fail_msg("%s: %s", sql, PQresultErrorMessage(result));
+    return PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "";
+}
+
+int64_t pg_person_number(struct pg_fixture *fixture, const char *sql)
+{
+    return strtoll(pg_person(fixture, "%s", sql), NULL, 10);
+}
+
+/* ---- its life ---------------------------------------------------------------------------- */
+
+int pg_fixture_open(void **state)
+{
+    struct pg_fixture *fixture = mem_alloc(sizeof *fixture);
+    uv_loop_init(&fixture->loop);
+    snprintf(fixture->schema, sizeof fixture->schema, "pg \"test\" %d", (int)getpid());
+    fixture->person = PQconnectdb(pg_fixture_url());
+    if (PQstatus(fixture->person) != CONNECTION_OK)
+        return -1;
+    PQsetNoticeReceiver(fixture->person, ignore_notice, NULL);
+    char *quoted = PQescapeIdentifier(fixture->person, fixture->schema, strlen(fixture->schema));
+    pg_person(fixture, "SET search_path = %s", quoted);
+    PQfreemem(quoted);
+    struct store_request request = {.kind = STORE_INIT};
+    enum store_outcome outcome = pg_client_ask(pg_client_open(fixture, NULL, NULL), &request);
+    *state = fixture;
+    return outcome == STORE_ANSWERED && request.u.init.is_created ? 0 : -1;
+}
+
+int pg_fixture_close(void **state)
+{
+    struct pg_fixture *fixture = *state;
+    for (int i = 0; i < fixture->client_count; i++)
+        store_close(fixture->clients[i].store, NULL, NULL);
+    uv_run(&fixture->loop, UV_RUN_DEFAULT);
+    int left = uv_loop_close(&fixture->loop);
+    char *quoted = PQescapeIdentifier(fixture->person, fixture->schema, strlen(fixture->schema));
+    pg_person(fixture, "DROP SCHEMA %s CASCADE", quoted);
+    PQfreemem(quoted);
+    PQfinish(fixture->person);
+    free(fixture);
+    return left;
+}
+
+int pg_fixture_run(const char *name, const struct CMUnitTest *cases, size_t count)
+{
+    if (pg_fixture_url() == NULL)
+        return 77;
+    return _cmocka_run_group_tests(name, cases, count, pg_fixture_open, pg_fixture_close);
+}
+
+/* ---- contenders -------------------------------------------------------------------------- */
+
+const char *pg_fixture_key(struct pg_fixture *fixture)
+{
+    static char keys[64][32];
+    char *key = keys[fixture->key_count++ % 64];
+    snprintf(key, sizeof keys[0], "key %d", fixture->key_count);
+    return key;
+}
+
+void pg_contender_init(struct pg_contender *contender, const char *key)
+{
+    memset(contender, 0, sizeof *contender);
+    identity_holder(contender->holder);
+    identity_run_id(contender->run_id);
+    contender->item = (struct claim_item){
+        .key = key,
+        .holder = contender->holder,
+        .run_id = contender->run_id,
+        .attempt = 1,
+        .ttl_ms = 60000,
+        .limit_ms = LIMIT_MS,
+        .slot_us = NO_INSTANT,
+        .start_within_ms = -1,
+    };
+}
+
+void pg_contender_submit(struct pg_contender *contender, struct pg_client *client)
+{
+    contender->request = (struct store_request){
+        .kind = STORE_CLAIM,
+        .u.claim = {.items = &contender->item, .count = 1},
+    };
+    pg_client_submit(client, &contender->request, LIMIT_MS);
+}
+
+enum claim_verdict pg_contender_claim(struct pg_contender *contender, struct pg_client *client)
+{
+    for (;;) {
+        pg_contender_submit(contender, client);
+        while (client->open_calls > 0)
+            uv_run(&client->fixture->loop, UV_RUN_ONCE);
+        if (contender->request.outcome == STORE_FAILED &&
+            contender->request.failure != FAILURE_CONFLICT)
+            fail_msg("%s", contender->request.error.text);
+        if (contender->request.outcome == STORE_ANSWERED && contender->item.verdict != CLAIM_RACED)
+            return contender->item.verdict;
+        contender->item.attempt++;
+    }
+}
+
+enum release_verdict pg_contender_give_back(struct pg_contender *contender,
+                                            struct pg_client *client, enum store_kind kind)
+{
+    struct release_item item = {
+        .key = contender->item.key,
+        .holder = contender->holder,
+        .fence = contender->item.fence,
+        .run_id = contender->run_id,
+        .outcome = kind == STORE_RELEASE ? OUTCOME_SUCCEEDED : OUTCOME_NONE,
+        .status = kind == STORE_RELEASE ? 0 : -1,
+    };
+    struct store_request request = {.kind = kind, .u.release = {.items = &item, .count = 1}};
+    if (pg_client_ask(client, &request) != STORE_ANSWERED)
+        fail_msg("%s", request.error.text);
+    return item.verdict;
+}
+
+struct renew_item pg_contender_renew(struct pg_contender *contender, struct pg_client *client)
+{
+    struct renew_item item = {
+        .key = contender->item.key,
+        .holder = contender->holder,
+        .fence = contender->item.fence,
+        .ttl_ms = contender->item.ttl_ms,
+    };
+    struct store_request request = {.kind = STORE_RENEW, .u.renew = {.items = &item, .count = 1}};
+    if (pg_client_ask(client, &request) != STORE_ANSWERED)
+        fail_msg("%s", request.error.text);
+    return item;
+}
