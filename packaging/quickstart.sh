@@ -8,23 +8,26 @@
 # folder that is removed in the end. Installs leaserun nowhere.
 set -eu
 cd "$(dirname "$0")/.."
-top=$(pwd)
 
 say() {
     printf '\n%s\n' "$*"
 }
 
-# Shows a command as it would be typed, and runs it.
+quietly() {
+    "$@" >"$log" 2>&1 </dev/null || { cat "$log"; exit 1; }
+}
+
+# leaserun from the temporary folder. Root lends itself another user, because root's --local is
+# /var/lib/leaserun and a demonstration leaves nothing behind.
+demo_leaserun() {
+    set -- "$demo/bin/leaserun" "$@"
+    [ "$(id -u)" -ne 0 ] || set -- setpriv --reuid nobody --regid nogroup --clear-groups "$@"
+    XDG_STATE_HOME="$demo/state" "$@"
+}
+
 show() {
-    printf '  $ leaserun'
-    for word; do
-        case $word in
-        *[!a-zA-Z0-9_./:=-]*) printf " '%s'" "$word" ;;
-        *) printf ' %s' "$word" ;;
-        esac
-    done
-    printf '\n'
-    "$top/build/src/leaserun" "$@"
+    printf '  $ leaserun %s\n' "$*"
+    demo_leaserun "$@"
 }
 
 say 'Installing the packages that building needs, if any is missing.'
@@ -39,58 +42,51 @@ trap 'rm -rf "$demo" "$log"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 if [ -e build/build.ninja ]; then
-    meson setup --reconfigure build >"$log" 2>&1 || { cat "$log"; exit 1; }
+    quietly meson setup --reconfigure build
 else
-    meson setup build >"$log" 2>&1 || { cat "$log"; exit 1; }
+    quietly meson setup build
 fi
-ninja -C build >"$log" 2>&1 || { cat "$log"; exit 1; }
+quietly ninja -C build
 echo "Built: build/src/leaserun ($(build/src/leaserun --version))"
 
-say "The job: a dated archive of this source tree's src folder. Whoever starts it holds the lease
-\"archive\" while it runs. The leases of this demonstration are in an SQLite file in a temporary
-folder; as root --local would keep them in /var/lib/leaserun, and a PostgreSQL URL in place of it
-makes the same true for all hosts that use that database."
-# Not --local itself: a demonstration leaves nothing behind, and root's --local is /var/lib.
-if [ "$(id -u)" -eq 0 ]; then
-    store="--store=sqlite:$demo/leaserun.db"
-else
-    store=--local
-    export XDG_STATE_HOME="$demo"
-fi
-# Two seconds more than tar needs, so that the second start comes while the first one works.
+# The job: two seconds longer than tar needs, so that the second start comes while it works.
+mkdir "$demo/bin" "$demo/state" "$demo/folder"
+cp build/src/leaserun build/src/leaserun-guard build/src/*.so "$demo/bin"
+cp -R README.md conf "$demo/folder"
 cat >"$demo/archive.sh" <<'END'
-#!/bin/sh
 set -eu
-file=$1/archive-$(date +%F).tar.gz
-tar -czf "$file.part" -C "$2" src
-mv "$file.part" "$file"
+cd "$(dirname "$0")"
+tar -czf archive.part folder
+mv archive.part "archive-$(date +%F).tar.gz"
 sleep 2
 END
+[ "$(id -u)" -ne 0 ] || chown -R nobody "$demo"
 
-say 'Started twice at once, as two crontabs would:'
+say 'The job makes a dated archive of a folder. Whoever runs it holds the lease "archive". With
+--local, leases live in a file on this host; with --store postgresql://... in its place, the same is
+true for all hosts that use that database. Started twice at once, as two crontabs would:'
 for number in 1 2; do
+    echo '  $ leaserun run --local archive -- sh archive.sh &'
     {
         status=0
-        "$top/build/src/leaserun" run "$store" archive -- \
-            sh "$demo/archive.sh" "$demo" "$top" || status=$?
+        demo_leaserun run --local archive -- sh "$demo/archive.sh" || status=$?
         echo $status >"$demo/status.$number"
     } &
 done
-printf "  \$ leaserun run %s archive -- sh archive.sh &\n" "$store"
-printf "  \$ leaserun run %s archive -- sh archive.sh &\n" "$store"
 wait
 for number in 1 2; do
-    case $(cat "$demo/status.$number") in
-    0) echo "Number $number ran the job and ended with 0:" "$(cd "$demo" && ls archive-*.tar.gz)" ;;
-    75) echo "Number $number was turned away with 75, since the lease was held: it ran nothing." ;;
-    *) echo "Number $number ended with $(cat "$demo/status.$number"), which is a fault." ;;
+    status=$(cat "$demo/status.$number")
+    case $status in
+    0) echo "Start $number ran the job, which made $(cd "$demo" && ls archive-*.gz): status 0." ;;
+    75) echo "Start $number was turned away because the lease was held, and ran nothing: status 75." ;;
+    *) echo "Start $number ended with status $status, which is a fault." ;;
     esac
 done
 
 say 'Who holds what:'
-show status "$store"
-say 'What has become of every run:'
-show history "$store"
+show status --local
+say 'What became of every run:'
+show history --local
 [ "$(cat "$demo/status.1" "$demo/status.2" | sort | tr '\n' ' ')" = '0 75 ' ]
 
-say 'The manual: man build/man/leaserun.1. The tests: sh tests/run.sh. The demonstration is removed.'
+say 'The temporary folder is removed. Read on: build/src/leaserun help. Tests: sh tests/run.sh.'

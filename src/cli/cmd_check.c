@@ -14,22 +14,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* From a renewal that just succeeded to the TERM of a command whose lease runs out, less the
- * renewal that was due anyway and the attempt that was under way when the store came back. */
-static int64_t survived_outage_ms(const struct lease_timing *timing)
-{
-    int64_t term_ms = timing->ttl_ms - timing->margin_ms - timing->loss_grace_ms;
-    int64_t outage_ms = term_ms - timing->renew_every_ms - timing->attempt_ms;
-    return outage_ms > 0 ? outage_ms : 0;
-}
-
 static void print_timing(const struct job *job)
 {
     char ttl[VALUE_TEXT_MAX], renew[TIME_TEXT_MAX], outage[TIME_TEXT_MAX], grace[TIME_TEXT_MAX];
     struct lease_timing timing = lease_timing(job->ttl_ms, job->grace_ms);
     value_format_duration(job->ttl_ms, ttl);
     time_text_span(timing.renew_every_ms, renew);
-    time_text_span(survived_outage_ms(&timing), outage);
+    time_text_span(lease_survived_outage_ms(&timing), outage);
     time_text_span(timing.loss_grace_ms, grace);
     printf("ttl %s: renewed every %s; a running command survives an outage of the store of %s;\n"
            "  in a longer one it gets TERM, and KILL %s later, before the lease expires\n",

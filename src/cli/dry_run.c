@@ -42,11 +42,9 @@ static void print_timing(const struct job *job)
 {
     char ttl[TIME_TEXT_MAX], outage[TIME_TEXT_MAX];
     struct lease_timing timing = lease_timing(job->ttl_ms, job->grace_ms);
-    /* At worst the store goes away just before a renewal. */
-    int64_t survived_ms =
-        timing.ttl_ms - timing.margin_ms - timing.loss_grace_ms - timing.renew_every_ms;
     printf("ttl: %s; once started it survives an outage of the store of %s\n",
-           time_text_span(timing.ttl_ms, ttl), time_text_span(survived_ms, outage));
+           time_text_span(timing.ttl_ms, ttl),
+           time_text_span(lease_survived_outage_ms(&timing), outage));
 }
 
 static void print_slot(const struct job *job)

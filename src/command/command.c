@@ -13,7 +13,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,7 +40,7 @@ struct command {
     void *owner;
 
     pid_t guard;
-    struct watch socket, guard_end;
+    struct watch socket;  /* end of file: the guard has ended */
     struct alarm silence; /* the guard should have ended the tree by then */
     struct alarm sweep;   /* the guard is gone: look again what is left */
     struct alarm refusal; /* command_start came after the guard's end */
@@ -51,18 +51,19 @@ struct command {
     pid_t pid; /* of the command, from GUARD_STARTED to GUARD_EXITED; 0 else */
     int64_t lease_kill_boot_ms, stop_kill_boot_ms;
     enum guard_killer killer;
-    bool is_guard_gone, is_dismissed, is_closing, is_waiting_for_guard;
+    bool is_guard_gone, is_dismissed, is_closing;
 };
 
 /* ---- to the guard ---- */
 
+/* Until we have reaped it, the number is the guard's. */
 static void kill_guard(struct command *command)
 {
     if (!command->is_guard_gone)
-        pidfd_send_signal(command->guard_end.fd, SIGKILL, NULL, 0);
+        kill(command->guard, SIGKILL);
 }
 
-/* A guard that cannot be told is as good as dead; guard_end tells when it is. */
+/* A guard that cannot be told is as good as dead; the end of the socket tells when it is. */
 static void tell(struct command *command, const struct guard_message *message)
 {
     if (!command->is_guard_gone && !guard_link_tell(command->socket.fd, message))
@@ -158,22 +159,16 @@ static void on_message(struct command *command, const struct guard_message *mess
 }
 
 /* Hears what the guard has said so far; a listener may close the command meanwhile. */
-static void read_messages(struct command *command)
+static enum guard_link_heard read_messages(struct command *command)
 {
     struct guard_message message;
-    enum guard_link_heard heard = GUARD_LINK_MESSAGE;
-    while (!command->is_closing && command->socket.fd >= 0 && heard == GUARD_LINK_MESSAGE) {
+    enum guard_link_heard heard;
+    do {
         heard = guard_link_hear(command->socket.fd, &message);
-        if (heard == GUARD_LINK_MESSAGE)
+        if (heard == GUARD_LINK_MESSAGE && !command->is_closing)
             on_message(command, &message);
-    }
-    if (heard == GUARD_LINK_CLOSED && !command->is_closing)
-        watch_close(&command->socket, &command->handles); /* guard_end has the rest */
-}
-
-static void on_socket(struct watch *watch)
-{
-    read_messages(LIST_OBJECT(watch, struct command, socket));
+    } while (heard == GUARD_LINK_MESSAGE && command->socket.fd >= 0);
+    return heard;
 }
 
 /* ---- the guard's end ---- */
@@ -195,21 +190,16 @@ static void on_sweep(struct alarm *alarm)
 
 static void finish_close(struct command *command);
 
-static void on_guard_end(struct watch *watch)
+static void on_guard_end(struct command *command)
 {
-    struct command *command = LIST_OBJECT(watch, struct command, guard_end);
-    read_messages(command);
-    if (command->is_closing && !command->is_waiting_for_guard)
-        return;
     command->is_guard_gone = true;
-    waitpid(command->guard, NULL, 0);
+    waitpid(command->guard, NULL, 0); /* it has closed its files: it is about to be there */
     guards_remove(command->guard, true);
     if (command->is_closing) {
         finish_close(command);
         return;
     }
     watch_close(&command->socket, &command->handles);
-    watch_close(&command->guard_end, &command->handles);
     alarm_stop(&command->silence);
     if (command->state == COMMAND_EMPTY)
         return; /* nothing is left to be guarded */
@@ -224,6 +214,13 @@ static void on_guard_end(struct watch *watch)
         become_empty(command, GUARD_KILLER_NONE);
 }
 
+static void on_socket(struct watch *watch)
+{
+    struct command *command = LIST_OBJECT(watch, struct command, socket);
+    if (read_messages(command) == GUARD_LINK_CLOSED)
+        on_guard_end(command);
+}
+
 /* The guard does not answer. While it has not been reaped it has not reaped the command either,
  * unless it told so: the group is the command's. */
 static void on_silence(struct alarm *alarm)
@@ -233,9 +230,8 @@ static void on_silence(struct alarm *alarm)
         kill_guard(command);
         return;
     }
-    read_messages(command); /* it may have answered while we were held up */
-    if (command->is_closing || !has_tree(command))
-        return;
+    if (read_messages(command) == GUARD_LINK_CLOSED || command->is_closing || !has_tree(command))
+        return; /* it has answered while we were held up, or on_socket comes */
     if (command->pid > 0)
         kill(-command->pid, SIGKILL);
     kill_guard(command);
@@ -271,20 +267,14 @@ bool command_open(struct command **ret_command, uv_loop_t *loop, const struct co
     alarm_init(&command->silence, loop, on_silence);
     alarm_init(&command->sweep, loop, on_sweep);
     alarm_init(&command->refusal, loop, on_refusal);
-    command->guard_end.fd = -1;
     int rc = watch_open(&command->socket, loop, link.socket_fd, on_socket);
-    if (rc != 0)
-        close(link.socket_fd);
-    int end_rc = watch_open(&command->guard_end, loop, link.guard_pidfd, on_guard_end);
-    if (end_rc != 0)
-        close(link.guard_pidfd);
-    if (rc == 0 && end_rc == 0) {
+    if (rc == 0) {
         *ret_command = command;
         return true;
     }
+    close(link.socket_fd);
     command_close(command, NULL);
-    return error_set(err, ERROR_SYSTEM, "the guard cannot be watched: %s",
-                     uv_strerror(rc != 0 ? rc : end_rc));
+    return error_set(err, ERROR_SYSTEM, "the guard cannot be watched: %s", uv_strerror(rc));
 }
 
 int64_t command_guard_pid(const struct command *command)
@@ -396,7 +386,7 @@ static void finish_close(struct command *command)
 {
     guards_remove(command->guard, false);
     command->handles.closed = on_closed;
-    watch_close(&command->guard_end, &command->handles);
+    watch_close(&command->socket, &command->handles);
     alarm_close(&command->silence, &command->handles);
     alarm_close(&command->sweep, &command->handles);
     alarm_close(&command->refusal, &command->handles);
@@ -408,13 +398,12 @@ void command_close(struct command *command, void (*closed)(void *owner))
 {
     command->is_closing = true;
     command->closed = closed;
-    watch_close(&command->socket, &command->handles);
     alarm_stop(&command->sweep);
     alarm_stop(&command->refusal);
-    command->is_waiting_for_guard =
-        !command->is_guard_gone && command->is_dismissed && !has_tree(command);
-    if (command->is_waiting_for_guard && command->guard_end.fd >= 0)
+    if (!command->is_guard_gone && command->is_dismissed && !has_tree(command)) {
+        shutdown(command->socket.fd, SHUT_WR);
         alarm_set_in(&command->silence, GOING_MS);
-    else
+    } else {
         finish_close(command);
+    }
 }

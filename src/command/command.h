@@ -57,8 +57,8 @@ struct command_start {
     bool is_foreground; /* the command's group gets the terminal */
 };
 
-/* Starts the guard with posix_spawn and watches it by pidfd. Fails when the program is missing or
- * the system has no room; nothing is left behind then. */
+/* Starts the guard with posix_spawn and watches it by its socket. Fails when the program is missing
+ * or the system has no room; nothing is left behind then. */
 bool command_open(struct command **ret_command, uv_loop_t *loop, const struct command_spec *spec,
                   const struct command_listener *listener, void *owner, struct error *err);
 

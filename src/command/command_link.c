@@ -13,9 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* What only the guard gets. */
@@ -173,17 +171,10 @@ bool command_link_open(struct command_link *ret_link, const struct command_spec 
     if (!open_ends(&ends, spec, err))
         return false;
     bool is_spawned = spawn_guard(&ret_link->guard, spec, &ends, err);
-    ret_link->socket_fd = is_spawned ? ends.ours : -1;
-    if (is_spawned)
+    if (is_spawned) {
+        ret_link->socket_fd = ends.ours;
         ends.ours = -1;
+    }
     close_ends(&ends);
-    if (!is_spawned)
-        return false;
-    ret_link->guard_pidfd = pidfd_open(ret_link->guard, 0);
-    if (ret_link->guard_pidfd >= 0)
-        return true;
-    error_set_errno(err, ERROR_SYSTEM, errno, "cannot watch the guard");
-    close(ret_link->socket_fd); /* it sees that, and goes */
-    waitpid(ret_link->guard, NULL, 0);
-    return false;
+    return is_spawned;
 }

@@ -7,11 +7,10 @@
 
 struct command_link {
     pid_t guard;
-    int guard_pidfd; /* readable once the guard has ended */
-    int socket_fd;
+    int socket_fd; /* the guard has the only other end: at end of file it has ended */
 };
 
-/* On success the caller owns both descriptors and must reap the guard; on failure nothing is left
+/* On success the caller owns the socket and must reap the guard; on failure nothing is left
  * behind. */
 bool command_link_open(struct command_link *ret_link, const struct command_spec *spec,
                        struct error *err);

@@ -16,6 +16,13 @@ struct lease_timing lease_timing(int64_t ttl_ms, int64_t grace_ms)
     return timing;
 }
 
+int64_t lease_survived_outage_ms(const struct lease_timing *timing)
+{
+    int64_t term_ms = timing->ttl_ms - timing->margin_ms - timing->loss_grace_ms;
+    int64_t outage_ms = term_ms - timing->renew_every_ms - timing->attempt_ms - LEASE_RETRY_MOST_MS;
+    return outage_ms > 0 ? outage_ms : 0;
+}
+
 int64_t lease_deadline_boot_ms(const struct lease *lease)
 {
     return lease->sent_boot_ms + lease->timing.ttl_ms - lease->timing.margin_ms;

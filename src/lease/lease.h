@@ -20,6 +20,14 @@ struct lease_timing {
 
 struct lease_timing lease_timing(int64_t ttl_ms, int64_t grace_ms);
 
+/* A renewal that failed is repeated within this. */
+#define LEASE_RETRY_MOST_MS 1000
+
+/* The longest outage of the store that a running command survives wherever it falls: less than the
+ * time to TERM by the renewal that was due, the attempt that was under way when it ended, and the
+ * pause after that. */
+int64_t lease_survived_outage_ms(const struct lease_timing *timing);
+
 struct lease {
     const char *key;
     const char *job; /* NULL for none */

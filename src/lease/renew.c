@@ -4,8 +4,6 @@
 #include "base/list.h"
 #include "base/now.h"
 
-#define RETRY_MOST_MS 1000 /* an attempt that failed is repeated within a second */
-
 static void ask(struct renew *renew);
 
 static int64_t left_ms(const struct renew *renew)
@@ -108,7 +106,7 @@ void renew_start(struct renew *renew, uv_loop_t *loop, struct store *store, stru
         .store = store,
         .listener = listener,
         .owner = owner,
-        .backoff = {.first_ms = 50, .most_ms = RETRY_MOST_MS},
+        .backoff = {.first_ms = 50, .most_ms = LEASE_RETRY_MOST_MS},
         .item = {.key = lease->key,
                  .holder = lease->holder,
                  .fence = lease->fence,

@@ -5,6 +5,7 @@
 #include "base/list.h"
 #include "base/now.h"
 #include "base/time_text.h"
+#include "run/run_store.h"
 #include "run/run_suspend.h"
 #include "run/run_tell.h"
 #include "run/slot.h"
@@ -353,42 +354,6 @@ void run_signal(struct run *run, int number)
     }
 }
 
-/* ---- what the store tells outside of requests ---------------------------------------------- */
-
-/* Before the lease is won a fault of the store is the claim's to tell. */
-static void on_store_lost(void *owner, const struct error *why)
-{
-    struct run *run = owner;
-    struct log_scope scope = LOG_SCOPE_NONE;
-    if (!run_has_command(run) || run->is_store_lost)
-        return;
-    run->is_store_lost = true;
-    scope.key = run->lease.key;
-    scope.error = why;
-    log_event(run->spec.log, EVENT_STORE_LOST, &scope, "the store is lost: %s", why->text);
-}
-
-static void on_store_restored(void *owner)
-{
-    struct run *run = owner;
-    struct log_scope scope = LOG_SCOPE_NONE;
-    if (!run->is_store_lost)
-        return;
-    run->is_store_lost = false;
-    scope.key = run->lease.key;
-    log_event(run->spec.log, EVENT_STORE_RESTORED, &scope, "the store is back");
-    if (run_has_command(run))
-        renew_now(&run->renew);
-}
-
-static void on_store_note(void *owner, const char *text)
-{
-    struct run *run = owner;
-    struct log_scope scope = LOG_SCOPE_NONE;
-    scope.key = run->lease.key;
-    log_event(run->spec.log, EVENT_STORE_NOTE, &scope, "%s", text);
-}
-
 /* ---- start and close ------------------------------------------------------------------------ */
 
 static void fill_lease(struct run *run)
@@ -447,13 +412,7 @@ bool run_start(struct run *run, uv_loop_t *loop, const struct run_spec *spec,
         return false;
     }
     fds_let_go(spec->given);
-    const struct store_listener listener = {
-        .lost = on_store_lost,
-        .restored = on_store_restored,
-        .note = on_store_note,
-        .owner = run,
-    };
-    if (!store_open(loop, spec->store, &listener, &run->store, err)) {
+    if (!run_store_open(run, err)) {
         command_dismiss(run->command);
         command_close(run->command, NULL);
         terminal_close(&run->terminal);

@@ -11,5 +11,8 @@ void run_suspend_on_stopped(void *owner, int number);
 /* SIGCONT came to leaserun. */
 void run_suspend_on_continued(struct run *run);
 
+/* SIGTSTP came to leaserun: the foreground is its group's. */
+void run_suspend_on_asked(struct run *run);
+
 /* A renewal was answered: the stop that waited for it may go ahead. */
 void run_suspend_when_quiet(struct run *run);

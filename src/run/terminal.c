@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 #include "run/terminal.h"
 
+#include "guard/processes.h"
+
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -8,8 +11,7 @@
 
 void terminal_open(struct terminal *terminal)
 {
-    terminal->fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
-    terminal->is_given = false;
+    *terminal = (struct terminal){.fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)};
 }
 
 void terminal_close(struct terminal *terminal)
@@ -19,9 +21,14 @@ void terminal_close(struct terminal *terminal)
     terminal->fd = -1;
 }
 
+bool terminal_is_at(const struct terminal *terminal, pid_t group)
+{
+    return terminal->fd >= 0 && tcgetpgrp(terminal->fd) == group;
+}
+
 bool terminal_is_ours(const struct terminal *terminal)
 {
-    return terminal->fd >= 0 && tcgetpgrp(terminal->fd) == getpgrp();
+    return terminal_is_at(terminal, getpgrp());
 }
 
 static bool is_pipe(int fd)
@@ -35,11 +42,43 @@ bool terminal_should_give(const struct terminal *terminal)
     return terminal_is_ours(terminal) && isatty(STDIN_FILENO) && !is_pipe(STDOUT_FILENO);
 }
 
+void terminal_give(struct terminal *terminal)
+{
+    terminal->is_given = true;
+    terminal->has_modes = tcgetattr(terminal->fd, &terminal->modes) == 0;
+}
+
+/* A command with job control of its own (a shell) may have died while a job of it was in front. */
+static bool is_deserted(const struct terminal *terminal)
+{
+    pid_t front = tcgetpgrp(terminal->fd);
+    return front > 0 && kill(-front, 0) != 0 && errno == ESRCH;
+}
+
 void terminal_take_back(struct terminal *terminal, pid_t command_group)
 {
-    terminal->is_given = false;
-    if (terminal->fd >= 0 && tcgetpgrp(terminal->fd) == command_group)
+    if (terminal_is_at(terminal, command_group) || (terminal->is_given && is_deserted(terminal)))
         tcsetpgrp(terminal->fd, getpgrp());
+    terminal->is_given = false;
+}
+
+void terminal_restore_modes(const struct terminal *terminal)
+{
+    if (terminal->has_modes && terminal_is_ours(terminal))
+        tcsetattr(terminal->fd, TCSANOW, &terminal->modes);
+}
+
+/* The others of our group are taken for our ancestors' children, as a shell makes them. */
+bool terminal_can_stop_self(void)
+{
+    struct process process;
+    for (pid_t pid = getppid(); pid > 0; pid = process.parent) {
+        if (getpgid(pid) != getpgrp())
+            return getsid(pid) == getsid(0);
+        if (!process_read("/proc", pid, &process))
+            return true; /* not to be seen: the kernel knows */
+    }
+    return false;
 }
 
 void terminal_stop_self(void)

@@ -4,10 +4,13 @@
 #pragma once
 #include <stdbool.h>
 #include <sys/types.h>
+#include <termios.h>
 
 struct terminal {
     int fd;        /* the controlling terminal, -1 for none */
     bool is_given; /* the command's group has the foreground */
+    bool has_modes;
+    struct termios modes; /* as they were when it was given */
 };
 
 void terminal_open(struct terminal *terminal);
@@ -21,9 +24,24 @@ bool terminal_is_ours(const struct terminal *terminal);
  * command gets it when it asks (SIGTTIN). */
 bool terminal_should_give(const struct terminal *terminal);
 
-/* Our group gets the foreground back, if the command's has it. */
+/* True when the command's group has it. */
+bool terminal_is_at(const struct terminal *terminal, pid_t group);
+
+/* Notes that the command's group gets the foreground, and the modes that it finds. */
+void terminal_give(struct terminal *terminal);
+
+/* Our group gets the foreground back, if the command's has it, or one of the command's that is no
+ * more. */
 void terminal_take_back(struct terminal *terminal, pid_t command_group);
 
+/* The modes as they were when the command got the terminal: for after one that a signal ended,
+ * since a shell does so only for a job that it sees end by a signal itself. */
+void terminal_restore_modes(const struct terminal *terminal);
+
+/* Whether somebody could continue this process after a stop: a shell that is in our session and
+ * not in our group. The terminal stops no group without one (an orphaned group). */
+bool terminal_can_stop_self(void);
+
 /* Stops this process and its group as Ctrl-Z would have; returns when it is continued, or at once
- * where nobody could continue it (an orphaned group). */
+ * where nobody could continue it. */
 void terminal_stop_self(void);

@@ -70,7 +70,7 @@ static const struct store_backend *load(const char *url, void **ret_module, stru
     if (!program_folder(folder, sizeof folder, err))
         return NULL;
     snprintf(path, sizeof path, "%.4000s/%s", folder, scheme->module);
-    void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *module = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
     if (module == NULL) {
         error_set(err, ERROR_CONFIG, "the store module cannot be loaded (is %s installed?): %s",
                   scheme->needs, dlerror());

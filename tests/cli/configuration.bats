@@ -105,7 +105,7 @@ make_role() { # NAME
     expect_status 78
     expect_one_line
     expect_contains "$stderr" 'leaserun init'
-    expect_contains "$stderr" '"leaserun"'
+    expect_contains "$stderr" 'the schema'
     pg_sql main postgres 'drop database empty_one'
 }
 

@@ -25,7 +25,7 @@ setup_file() {
 teardown_file() {
     local host
     for host in 1 2; do
-        [ ! -e "$WORK/host$host/pid" ] || kill "$(cat "$WORK/host$host/pid")" 2>/dev/null || true
+        [ ! -e "$WORK/host$host/pid" ] || kill -KILL "$(cat "$WORK/host$host/pid")" 2>/dev/null || true
         ip netns del "leaserun-cron$host" 2>/dev/null || true
     done
     pg_stop reach immediate

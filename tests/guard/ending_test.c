@@ -172,15 +172,16 @@ static void deadline__is_moved__command_lives_on(void **state)
 static void deadline__term_comes_first__and_only_once(void **state)
 {
     struct scene *scene = *state;
-    int64_t now = now_boot_ms();
-    scene->start.term_at_boot_ms = now + 200;
-    scene->start.kill_at_boot_ms = now + 5000;
+    char line[8];
     scene_open_script(scene, "trap 'echo t >>terms; n=1' TERM\n"
                              "setsid sh -c 'trap \"echo t >>others; exit\" TERM\n"
-                             "while :; do sleep 0.02; done' &\n"
+                             "echo up >up; while :; do sleep 0.02; done' &\n"
                              "while [ -z \"$n\" ]; do sleep 0.02; done; sleep 0.2; exit 9");
     scene_start(scene);
-    scene_turn(scene, 300);
+    scene_wait_file(scene, "up", line, sizeof line);
+    int64_t now = now_boot_ms();
+    command_move_deadline(scene->command, now + 50, now + 5000);
+    scene_turn(scene, 100);
     command_stop(scene->command, SIGTERM, now + 5000); /* what leaserun's own clock says too */
     scene_wait(scene, &scene->empty_count, 1);
     MEM_AUTOFREE char *terms = scene_read(scene, "terms");
@@ -194,10 +195,9 @@ static void deadline__term_comes_first__and_only_once(void **state)
 /* Plays leaserun in a process of its own: opens, starts, and does what is asked for. */
 static pid_t fork_leaserun(struct scene *scene, void (*play)(struct scene *scene))
 {
-    pid_t pid = fork();
+    pid_t pid = scene_fork(scene);
     if (pid != 0)
         return pid;
-    uv_loop_fork(&scene->loop);
     scene_open_script(scene, STUBBORN);
     scene_start(scene);
     wait_pids(scene);

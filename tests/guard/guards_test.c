@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@ static int have_a_child(void **state)
 {
     inherited = fork();
     if (inherited == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         pause();
         _exit(0);
     }
@@ -40,7 +42,7 @@ static void guards__sweep__spares_inherited_children(void **state)
     assert_int_equal(kill(inherited, 0), 0);
     assert_int_equal(waitpid(inherited, NULL, WNOHANG), 0);
     scene_close(*state);
-    kill(inherited, SIGTERM);
+    kill(inherited, SIGKILL);
     scene_gone_at(inherited);
 }
 

@@ -42,6 +42,9 @@ int scene_tear_down(void **state);
 /* First thing in main: signals as leaserun has them. */
 void scene_main(void);
 
+/* fork(2) for a process that plays leaserun: what fails in it ends it with 99. */
+pid_t scene_fork(struct scene *scene);
+
 /* Starts a guard for argv, or for a script of sh; then the command. Deadlines are far away. */
 void scene_open(struct scene *scene, char *const *argv);
 void scene_open_script(struct scene *scene, const char *script);

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/now.h"
 #include "command/command_status.h"
+#include "guard/processes.h"
 #include "scene.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@ static void on_terminal(struct scene *scene, void (*play)(struct scene *scene, i
     int status, reports[2];
     char report[300] = "";
     assert_int_equal(pipe2(reports, O_CLOEXEC), 0);
-    pid_t pid = fork();
+    pid_t pid = scene_fork(scene);
     if (pid == 0) {
         report_fd = reports[1];
         int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -45,7 +46,6 @@ static void on_terminal(struct scene *scene, void (*play)(struct scene *scene, i
         dup2(slave, STDIN_FILENO);
         dup2(slave, STDOUT_FILENO);
         close(slave);
-        uv_loop_fork(&scene->loop);
         scene->start.is_foreground = true;
         play(scene, master);
         scene_close(scene);
@@ -70,6 +70,7 @@ static void start_and_wait(struct scene *scene, const char *script)
     scene_open_script(scene, script);
     scene_start(scene);
     scene_wait_file(scene, "up", line, sizeof line);
+    scene_wait(scene, &scene->started_count, 1);
 }
 
 static void play_reading(struct scene *scene, int master)
@@ -90,7 +91,10 @@ static void terminal__command_reads__gets_what_is_typed(void **state)
 
 static void play_interrupt(struct scene *scene, int master)
 {
-    start_and_wait(scene, "echo up >up; sleep 60");
+    struct process process = {.name = ""};
+    start_and_wait(scene, "echo up >up; exec sleep 60");
+    while (strcmp(process.name, "sleep") != 0) /* the shell itself may put off an interrupt */
+        CHECK(process_read("/proc", (pid_t)scene->pid, &process));
     type(master, "\x03");
     scene_wait(scene, &scene->empty_count, 1);
     CHECK(command_status_code(scene->wait_status) == 130);
@@ -103,7 +107,8 @@ static void terminal__ctrl_c__ends_the_command(void **state)
 
 static void play_suspend(struct scene *scene, int master)
 {
-    start_and_wait(scene, "echo up >up; sleep 0.5; read word; echo $word >word; exit 13");
+    start_and_wait(scene, "echo up >up; read word; echo $word >word; exit 13");
+    scene_turn(scene, 20); /* it reads */
     type(master, "\x1a");
     scene_wait(scene, &scene->stopped_count, 1);
     CHECK(scene->stop_signal == SIGTSTP);

@@ -6,6 +6,7 @@
 #include "lease/renew.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -304,6 +305,54 @@ static void renew_stop__while_on_its_way__nothing_told_and_the_store_is_soon_fre
     assert_int_equal(journal_ms(now_boot_ms()), EVERY_MS + 500 + RENEW_STOP_MS);
 }
 
+/* ---- how long an outage may last ------------------------------------------------------------ */
+
+static void run_to(struct fixture *fixture, int64_t ms)
+{
+    fake_clock_run_for(&fixture->loop, ms - journal_ms(now_boot_ms()));
+}
+
+/* Nothing that is sent during the outage is ever answered. */
+static bool survives(struct fixture *fixture, int64_t begins_ms, int64_t outage_ms)
+{
+    static const struct fake_answer silent = {.fate = FAKE_SILENT, .is_repeated = true};
+    static const struct fake_answer answers = {.is_repeated = true};
+    fake_store_answers(STORE_RENEW, &answers, 1);
+    run_to(fixture, begins_ms);
+    fake_store_answers(STORE_RENEW, &silent, 1);
+    run_to(fixture, begins_ms + outage_ms);
+    fake_store_answers(STORE_RENEW, &answers, 1);
+    int renewed_before = fixture->renewed_count;
+    fake_clock_run_for(&fixture->loop, 6000 + EVERY_MS);
+    return fixture->renewed_count > renewed_before;
+}
+
+static void renew__outage_of_the_promised_length__survived_wherever_it_falls(void **state)
+{
+    struct fixture *fixture = *state;
+    int64_t outage_ms = lease_survived_outage_ms(&fixture->lease.timing);
+    assert_true(outage_ms > 2 * EVERY_MS);
+    for (int64_t begins_ms = 0; begins_ms <= 2 * EVERY_MS + 10; begins_ms += 50) {
+        if (!survives(fixture, begins_ms, outage_ms))
+            fail_msg("an outage of %" PRId64 " from %" PRId64 " on", outage_ms, begins_ms);
+        tear_down(state);
+        set_up(state);
+    }
+}
+
+static void renew__outage_a_little_longer__not_survived_somewhere(void **state)
+{
+    struct fixture *fixture = *state;
+    int64_t outage_ms = lease_survived_outage_ms(&fixture->lease.timing) + 6100;
+    bool is_survived = true;
+    for (int64_t begins_ms = 0; begins_ms <= EVERY_MS; begins_ms += 50) {
+        is_survived &= survives(fixture, begins_ms, outage_ms);
+        tear_down(state);
+        set_up(state);
+    }
+    assert_false(is_survived);
+}
+
 /* ---- any sequence of answers ---------------------------------------------------------------- */
 
 #define SEQUENCE_LENGTH 40
@@ -398,6 +447,8 @@ int main(void)
         CASE(renew_now__while_asking__asks_once),
         CASE(renew_stop__while_unsent__cancelled_and_nothing_told),
         CASE(renew_stop__while_on_its_way__nothing_told_and_the_store_is_soon_free),
+        CASE(renew__outage_of_the_promised_length__survived_wherever_it_falls),
+        CASE(renew__outage_a_little_longer__not_survived_somewhere),
         CASE(renew__any_sequence__keeps_its_promises),
     };
     return cmocka_run_group_tests_name("renew", tests, NULL, NULL);

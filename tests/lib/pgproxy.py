@@ -31,8 +31,8 @@ first that comes unless it says "always":
                        start or the last "clear", with error after SECONDS
   await-fired COUNT SECONDS     answers once rules have been applied so many times since "clear"
   await-connections COUNT SECONDS  answers once exactly so many clients are connected
-  remember PATTERN     keep the next matching request (and pass it on)
-  replay               send the remembered request on a connection of its own; answers with the
+  remember PATTERN [always]     keep the next matching request (all, in order) and pass it on
+  replay [reversed]    send what was remembered on a connection of its own; answers with the
                        command tags or SQLSTATEs that came back, and with the values of the rows
   count PATTERN        how many matching requests have arrived since "clear"
   connections          how many clients are connected
@@ -77,8 +77,8 @@ class State:
     def __init__(self, upstream):
         self.upstream = upstream
         self.connections = set()
-        self.remembered = None
-        self.wants_to_remember = None
+        self.remembered = []  # of (startup, request)
+        self.wants_to_remember = None  # (pattern, always)
         self.changed = asyncio.Condition()
         self.quit = asyncio.Event()
         self.released = asyncio.Event()
@@ -168,8 +168,11 @@ class Connection:
             return True
         request.rule = rule = state.rule_for(request)
         state.seen.append(request.sql)
-        if state.wants_to_remember and state.wants_to_remember.search(request.sql):
-            state.remembered, state.wants_to_remember = (self.startup, bytes(request.bytes)), None
+        if state.wants_to_remember and request.sql:
+            pattern, always = state.wants_to_remember
+            if pattern.search(request.sql):
+                state.remembered.append((self.startup, bytes(request.bytes)))
+                state.wants_to_remember = state.wants_to_remember if always else None
         action = rule.action if rule else ''
         if rule:
             state.fired += action.endswith('-request')
@@ -265,29 +268,34 @@ async def accept(state, reader, writer):
         await state.notify()
 
 
-async def replay(state):
-    if state.remembered is None:
+async def replay(state, is_reversed):
+    if not state.remembered:
         return 'error nothing was remembered'
-    startup, request = state.remembered
     reader, writer = await asyncio.open_unix_connection(state.upstream)
     try:
-        writer.write(startup)
+        writer.write(state.remembered[0][0])
         while (await read_message(reader))[0] != b'Z':
             pass
-        writer.write(request)
-        told = []
-        while True:
-            kind, body = await read_message(reader)
-            if kind == b'C':
-                told.append(body[:-1].decode())
-            elif kind == b'E':
-                told.append(next(f[1:] for f in body.split(b'\0') if f[:1] == b'C').decode())
-            elif kind == b'D':
-                told.append('(' + ','.join(read_row(body)) + ')')
-            elif kind == b'Z':
-                return 'ok ' + ' '.join(told)
+        told, requests = [], [request for _, request in state.remembered]
+        for request in reversed(requests) if is_reversed else requests:
+            writer.write(request)
+            await read_reply(reader, told)
+        return 'ok ' + ' '.join(told)
     finally:
         writer.close()
+
+
+async def read_reply(reader, told):
+    while True:
+        kind, body = await read_message(reader)
+        if kind == b'C':
+            told.append(body[:-1].decode())
+        elif kind == b'E':
+            told.append(next(f[1:] for f in body.split(b'\0') if f[:1] == b'C').decode())
+        elif kind == b'D':
+            told.append('(' + ','.join(read_row(body)) + ')')
+        elif kind == b'Z':
+            return
 
 
 def read_row(body):
@@ -329,9 +337,10 @@ async def obey(state, words):
     elif command == 'await-connections':
         await state.wait_for(lambda: len(state.connections) == int(rest[0]), float(rest[1]))
     elif command == 'remember':
-        state.wants_to_remember = re.compile(' '.join(rest) or '.', re.S | re.I)
+        state.remembered = []
+        state.wants_to_remember = (re.compile(' '.join(rest) or '.', re.S | re.I), always)
     elif command == 'replay':
-        return await replay(state)
+        return await replay(state, rest == ['reversed'])
     elif command == 'count':
         return f'ok {count(state, re.compile(" ".join(rest) or ".", re.S | re.I))}'
     elif command == 'connections':

@@ -4,7 +4,7 @@
 # it, no numbers of somebody's tracker, no package hosts, and no notes to self.
 cd "$(dirname "$0")/../.." || exit 1
 # Brackets keep this file from finding itself.
-patterns='/[w]ork\b|/[t]mp/brief|[.][.]/[s]hared|\b[s]hared/(seeds|bench|cron|DESIGN)'
+patterns='(^|[^A-Za-z0-9_}.])/[w]ork/|/[t]mp/brief|[.][.]/[s]hared|\b[s]hared/(seeds|bench|cron|DESIGN)'
 patterns="$patterns|[D]ESIGN\\.md|[H]AZARDS|[F]IELD-REPORTS|[P]EERS\\.md|[S]TYLE\\.md"
 patterns="$patterns|\\b[Ii]ssue #?[0-9]|[p]ypi\\.org|[n]pmjs\\.org|[p]roxy\\.golang|[c]rates\\.io"
 patterns="$patterns|[d]eb\\.debian\\.org|\\b([T]ODO|[F]IXME|[X]XX)\\b|[s]ubagent"

@@ -10,13 +10,15 @@
  * client is leaserun and guard in one, and ends its command in time; slots (slots.pml).
  *
  * bounds: -DCLIENTS=2 -DATTEMPTS=2 -DCOPIES=2 -DTTL=2
- * bounds long: -DCLIENTS=3 -DATTEMPTS=2 -DCOPIES=1
- * bounds long: -DCLIENTS=2 -DATTEMPTS=3 -DCOPIES=2 -DTTL=4
- * bounds long: -DCLIENTS=2 -DATTEMPTS=2 -DCOPIES=3 -DLIMIT=2 -DTTL=4
+ * bounds long: -DCLIENTS=3 -DATTEMPTS=2 -DCOPIES=1 -DTTL=2
+ * bounds long: -DCLIENTS=2 -DATTEMPTS=3 -DCOPIES=1 -DTTL=3
+ * bounds long: -DCLIENTS=2 -DATTEMPTS=2 -DCOPIES=3 -DTTL=2
+ * bounds long: -DCLIENTS=2 -DATTEMPTS=2 -DCOPIES=2 -DTTL=4 -DLIMIT=2
  *
  * reach: nth[0] == 2 && phase[0] == RUNNING && row_fence == 2 -- an answer was lost and the run won again
  * reach: phase[0] == RUNNING && phase[1] == OVER && fence[1] == 1 && copies[2] > 0 -- a key changes hands while a duplicate of the last holder's claim flies
  * reach: LEASE_LIVE && row_holder == 1 && phase[0] == OVER && gone_for[0] == 0 -- a claim wins for a client that has gone
+ * reach: ending[0] == UNDO && LEASE_LIVE && row_holder == 1 && row_fence > fence[0] -- (a limit) an undone run leaves no row: after another's mandate an earlier attempt may still win, for nobody, within its limit
  *
  * mutant NO_ATTEMPT breaks P5_healthy_run_lives: the same holder wins again whatever the attempt
  * mutant FENCE_KEPT breaks P2_fence_grows: the fence does not advance when the same holder claims again
@@ -37,7 +39,7 @@ hidden byte P5_healthy_run_lives;     /* no late or doubled message takes the le
 hidden byte P5_over_is_over;          /* a run that was released never holds the key again */
 hidden byte P6_dead_before_expiry;    /* a command has ended before its lease is over */
 hidden byte P7_nobody_holds_for_long; /* a lease outlives its client by no more than the claim's limit and a ttl */
-hidden byte P8_comes_to_rest;         /* no deadlock: all ends with the key free and nothing under way */
+hidden byte P0_comes_to_rest;         /* no deadlock: all ends with the key free and nothing under way */
 
 #define CLAIMS (CLIENTS * ATTEMPTS)
 #define CLAIM_OF(i, n) (i * ATTEMPTS + n - 1)
@@ -299,12 +301,12 @@ active proctype rest()
 {
     timeout;
     for (k : 0 .. CLIENTS - 1) {
-        PROMISE(P8_comes_to_rest, phase[k] == OVER && end_copies[k] == 0)
+        PROMISE(P0_comes_to_rest, phase[k] == OVER && end_copies[k] == 0)
     }
     for (k : 0 .. CLAIMS - 1) {
-        PROMISE(P8_comes_to_rest, !UNDER_WAY(k))
+        PROMISE(P0_comes_to_rest, !UNDER_WAY(k))
     }
-    PROMISE(P8_comes_to_rest, !LEASE_LIVE)
+    PROMISE(P0_comes_to_rest, !LEASE_LIVE)
 }
 
 init

@@ -42,7 +42,7 @@ hidden byte P5_over_is_over;          /* a released lease is not revived by its 
 hidden byte P5_lost_needs_verdict;    /* a command is ended as lost only when the row says so */
 hidden byte P6_dead_before_expiry;    /* a command has ended before its lease is over */
 hidden byte P7_nobody_holds_for_long; /* a lease outlives its node by a ttl at most, and one for each renewal that still arrives */
-hidden byte P8_comes_to_rest;         /* no deadlock: all ends with the key free */
+hidden byte P0_comes_to_rest;         /* no deadlock: all ends with the key free */
 
 #define NODES 2
 #if !defined(STEP)
@@ -309,8 +309,8 @@ end:
 active proctype rest()
 {
     timeout;
-    PROMISE(P8_comes_to_rest, phase[0] == OVER && phase[1] == OVER && !LEASE_LIVE);
-    PROMISE(P8_comes_to_rest, stage[GIVEN_UP(0)] == NO_REQUEST && stage[GIVEN_UP(1)] == NO_REQUEST)
+    PROMISE(P0_comes_to_rest, phase[0] == OVER && phase[1] == OVER && !LEASE_LIVE);
+    PROMISE(P0_comes_to_rest, stage[GIVEN_UP(0)] == NO_REQUEST && stage[GIVEN_UP(1)] == NO_REQUEST)
 }
 
 init

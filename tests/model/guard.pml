@@ -47,7 +47,7 @@ hidden byte P5_healthy_run_lives;     /* no deadline ends a tree whose lease is 
 hidden byte P6_dead_before_expiry;    /* the tree is dead before its lease is over or given back */
 hidden byte P7_dead_at_once;          /* time does not pass over a tree whose leaserun is dead */
 hidden byte P7_nobody_holds_for_long; /* a lease outlives leaserun by a ttl, and by one more if a renewal still arrives */
-hidden byte P8_comes_to_rest;         /* no deadlock: all ends with no tree, no lease, no process */
+hidden byte P0_comes_to_rest;         /* no deadlock: all ends with no tree, no lease, no process */
 
 #define US    1
 #define OTHER 2
@@ -369,7 +369,7 @@ end:
 active proctype rest()
 {
     timeout;
-    PROMISE(P8_comes_to_rest, leaserun == ENDED && guard == ENDED && !HAS_TREE && !LEASE_LIVE && is_other_done)
+    PROMISE(P0_comes_to_rest, leaserun == ENDED && guard == ENDED && !HAS_TREE && !LEASE_LIVE && is_other_done)
 }
 
 ltl dead_runner_leaves_nothing { [] (leaserun == ENDED -> <> [] (!HAS_TREE && !(LEASE_LIVE && row_holder == US))) }

@@ -40,11 +40,11 @@ bool won, wrote, renewed; /* what the last statement did; false between steps */
 
 /* The same holder wins again, when a reply was lost, but a duplicate of its claim does not. */
 #if defined(NO_ATTEMPT)
-#define MAY_WIN_AGAIN(nth) (!row_released)
+#define MAY_WIN_AGAIN(nth) (!row_released && !row_revoked)
 #elif defined(REWON_AFTER_RELEASE)
-#define MAY_WIN_AGAIN(nth) (row_released || (nth) > row_attempt)
+#define MAY_WIN_AGAIN(nth) (row_released || ((nth) > row_attempt && !row_revoked))
 #else
-#define MAY_WIN_AGAIN(nth) (!row_released && (nth) > row_attempt)
+#define MAY_WIN_AGAIN(nth) (!row_released && !row_revoked && (nth) > row_attempt)
 #endif
 
 #if defined(REVOKED_IS_FREE)

@@ -26,7 +26,7 @@ hidden byte P4_purge_spares_unfinished; /* the row of a key with an unfinished r
 hidden byte P5_purge_spares_live;       /* a live lease is never deleted */
 hidden byte P5_others_untouched;        /* no message of an older mandate changes or makes a row */
 hidden byte P5_healthy_run_lives;       /* a run within its deadline keeps its lease */
-hidden byte P8_comes_to_rest;           /* no deadlock: all clients have ended and no message is left */
+hidden byte P0_comes_to_rest;           /* no deadlock: all clients have ended and no message is left */
 
 mtype:phases = { IDLE, RUNNING, OVER };
 
@@ -165,9 +165,9 @@ active proctype rest()
 {
     timeout;
     for (k : 0 .. CLIENTS - 1) {
-        PROMISE(P8_comes_to_rest, phase[k] == OVER && !has_release[k] && !has_renewal[k])
+        PROMISE(P0_comes_to_rest, phase[k] == OVER && !has_release[k] && !has_renewal[k])
     }
-    PROMISE(P8_comes_to_rest, !LEASE_LIVE && !is_chosen)
+    PROMISE(P0_comes_to_rest, !LEASE_LIVE && !is_chosen)
 }
 
 init

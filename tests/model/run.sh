@@ -44,7 +44,8 @@ for tool in spin gcc; do
 done
 
 work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+searcher=
+trap '[ -z "$searcher" ] || kill $searcher; rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 cp "$here"/*.pml "$work" && cd "$work" || exit 1
 
@@ -63,7 +64,10 @@ search() { # model, kind of gcc flags, flags of the search, -D...
         return 1
     fi
     # shellcheck disable=SC2086
-    ./pan $flags >report 2>&1
+    ./pan $flags >report 2>&1 &
+    searcher=$!
+    wait $searcher
+    searcher=
 }
 
 is_whole() { # the search went everywhere
@@ -150,7 +154,7 @@ check_mutant() { # model, mutant, promise, sentence, -D...
     shift 4
     # The other promises are kept silent: 1 for their names makes them hold.
     for file in lease "$name"; do
-        sed "/^hidden byte $promise;/!s/^\(hidden byte P[0-9]_[a-z_]*\);/\1 = 1;/" "$here/$file.pml" >$file.pml
+        sed "/^hidden byte $promise;/!s/^\(hidden byte P[0-9]_[a-z_]*\);/\1 = 1;/" "$here/$file.pml" >"$file.pml"
     done
     mv "$name.pml" mutant.pml
     case $promise in
@@ -171,22 +175,21 @@ check_model() {
     name=$1
     first=$(header "$name" 'bounds:' | head -n 1 | sed 's/^bounds: *//')
     header "$name" 'bounds' >bounds_of_model
+    of=
     while read -r line; do
         case $line in
-        'bounds long:'*) $is_long || continue ;;
+        'bounds long:'*) $is_long || break ;;
         esac
-        defines=${line#*: } of=''
-        case $line in
-        'bounds long:'*) of=" with $defines" ;;
-        esac
+        defines=${line#*: }
         # shellcheck disable=SC2086
-        check_bounds "$name" "$of" $defines </dev/null
+        check_bounds "$name" "${of:+ with $defines}" $defines </dev/null
+        of=others
     done <bounds_of_model
     header "$name" 'ltl ' >formulas
     while IFS= read -r line; do
         what=${line%%: *} sentence=${line#*: }
         what=${what#ltl }
-        # shellcheck disable=SC2086
+        # shellcheck disable=SC2046,SC2086
         check_formula "$name" "${what%% *}" "$sentence" $first $(echo "$what " | cut -d' ' -f2-) </dev/null
     done <formulas
     header "$name" 'reach' >reached
@@ -200,7 +203,7 @@ check_model() {
         what=${line%%: *} sentence=${line#*: }
         promise=${what##* breaks } what=${what%% breaks *}
         what=${what#mutant }
-        # shellcheck disable=SC2086
+        # shellcheck disable=SC2046,SC2086
         check_mutant "$name" "${what%% *}" "$promise" "$sentence" $first $(echo "$what " | cut -d' ' -f2-) </dev/null
     done <mutants
 }

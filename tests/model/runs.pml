@@ -13,7 +13,7 @@
  *
  * bounds: -DNODES=3 -DEFFECTS=1
  * bounds long: -DNODES=3 -DEFFECTS=3
- * bounds long: -DNODES=4 -DEFFECTS=1
+ * bounds long: -DNODES=4 -DEFFECTS=0
  *
  * reach: phase[0] == RUNNING && phase[1] == RUNNING && fence[0] > 0 && fence[1] > 0 -- two commands run at once, which only fences keep apart
  * reach: my_run[1] == 0 && outcome[0] == SUCCEEDED && phase[1] == OVER -- a run is taken over and succeeds
@@ -37,7 +37,7 @@ hidden byte P4_every_run_ends;     /* every run has an outcome, but one that die
 hidden byte P5_effects_in_order;   /* no effect of a mandate is accepted after one of a later mandate */
 hidden byte P5_holder_is_accepted; /* no effect of the latest mandate is refused */
 hidden byte P5_steps_of_holder;    /* no step of a mandate is recorded once there is a later one */
-hidden byte P8_comes_to_rest;      /* no deadlock: all nodes have ended and no message is left */
+hidden byte P0_comes_to_rest;      /* no deadlock: all nodes have ended and no message is left */
 
 mtype:phases = { IDLE, RUNNING, OVER };
 mtype:outcomes = { NONE, SUCCEEDED, ABANDONED };
@@ -227,7 +227,7 @@ active proctype rest()
 {
     timeout;
     for (k : 0 .. NODES - 1) {
-        PROMISE(P8_comes_to_rest, phase[k] == OVER && !has_effect[k] && !has_step[k] && has_outcome[k] == 0);
+        PROMISE(P0_comes_to_rest, phase[k] == OVER && !has_effect[k] && !has_step[k] && has_outcome[k] == 0);
         PROMISE(P4_every_run_ends, !IS_UNFINISHED(k) || run_fence[k] == row_fence)
     }
 }

@@ -34,7 +34,7 @@ hidden byte P3_within_window;    /* a slot is started, or told as missed, by the
 hidden byte P3_starts_if_it_can; /* a slot is taken if a node that stays up found key and window open */
 hidden byte P4_slot_has_outcome; /* a slot has one outcome if a node stays up and no win was undone */
 hidden byte P4_missed_told_once; /* a missed slot is recorded and told once */
-hidden byte P8_comes_to_rest;    /* no deadlock: every node has a final answer, or is down */
+hidden byte P0_comes_to_rest;    /* no deadlock: every node has a final answer, or is down */
 
 #define DUE      (SKEW + 1) /* the slot, by the store's clock */
 #define CLOSED   (DUE + WINDOW)
@@ -222,12 +222,12 @@ active proctype rest()
 {
     timeout;
     for (k : 0 .. NODES - 1) {
-        PROMISE(P8_comes_to_rest, phase[k] == DONE || phase[k] == DEAD);
+        PROMISE(P0_comes_to_rest, phase[k] == DONE || phase[k] == DEAD);
         PROMISE(P3_starts_if_it_can, !could_start[k] || !IS_UP(k) || (slot == k + 1 && starts == 1));
         PROMISE(P4_slot_has_outcome, !IS_UP(k) || slot != NO_SLOT || was_undone);
         PROMISE(P4_missed_told_once, !IS_UP(k) || slot != MISSED || recorder != k + 1 || told == 1)
     }
-    PROMISE(P8_comes_to_rest, now == END && !earlier_lives)
+    PROMISE(P0_comes_to_rest, now == END && !earlier_lives)
 }
 
 init

@@ -161,7 +161,7 @@ static int64_t slot_s(enum once_per once_per, time_t now)
 static int check_days(const char *zone)
 {
     int day_count = 0;
-    time_t from = seconds_of("2012-01-01T00:00:00Z"), to = seconds_of("2030-01-01T00:00:00Z");
+    time_t from = seconds_of("2022-01-01T00:00:00Z"), to = seconds_of("2026-01-01T00:00:00Z");
     int64_t last = 0;
     enter_zone(zone);
     for (time_t now = from; now < to; now = step_from(now)) {
@@ -179,13 +179,13 @@ static int check_days(const char *zone)
 static void slot__every_day_of_many_zones__begins_once(void **unused)
 {
     for (size_t i = 0; i < CASE_COUNT(zones); i++)
-        assert_in_range(check_days(zones[i]), 6575, 6577);
+        assert_in_range(check_days(zones[i]), 1461, 1462);
 }
 
 /* An hour's slot lies less than an hour back and never moves back, whatever clocks do. */
 static void slot__every_hour_of_many_zones__in_order(void **unused)
 {
-    time_t from = seconds_of("2012-01-01T00:00:00Z"), to = seconds_of("2030-01-01T00:00:00Z");
+    time_t from = seconds_of("2022-01-01T00:00:00Z"), to = seconds_of("2026-01-01T00:00:00Z");
     for (size_t i = 0; i < CASE_COUNT(zones); i++) {
         enter_zone(zones[i]);
         int64_t last = 0;

@@ -55,6 +55,7 @@ static void on_restored(void *owner)
 {
     struct pg_client *client = owner;
     client->restored_count++;
+    uv_stop(&client->fixture->loop);
 }
 
 static void on_note(void *owner, const char *text)
@@ -84,6 +85,7 @@ static void on_done(struct store_request *request)
 {
     struct pg_client *client = request->owner;
     client->open_calls--;
+    uv_stop(&client->fixture->loop); /* or a turn that rang a timer goes on to wait for sockets */
 }
 
 void pg_client_submit(struct pg_client *client, struct store_request *request, int64_t limit_ms)
@@ -119,6 +121,7 @@ enum store_outcome pg_client_ask(struct pg_client *client, struct store_request 
 
 static void on_alarm(struct alarm *alarm)
 {
+    uv_stop(alarm->timer.loop);
 }
 
 void pg_fixture_turn_ms(struct pg_fixture *fixture, int64_t ms)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -31,6 +32,7 @@ static pid_t start(const struct sqlite_fixture *fixture,
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a case that fails leaves nobody behind */
         close(ends[0]);
         run(fixture, ends[1], with);
         _exit(0);
@@ -63,42 +65,53 @@ static int status_of(pid_t pid)
 
 /* ---- races -------------------------------------------------------------------------------- */
 
-static void race(const struct sqlite_fixture *fixture, int gate)
+/* Claims when gate ends, says the verdict, and lives until stay ends: the winner's death would
+ * free the key. */
+static void race(const struct sqlite_fixture *fixture, int gate, int say, int stay)
 {
     char byte;
     struct sqlite_link link = sqlite_fixture_link(fixture);
     struct claim_item item = sqlite_fixture_item("k");
     struct store_request request = {.kind = STORE_CLAIM, .u.claim = {.items = &item, .count = 1}};
-    if (read(gate, &byte, 1) < 0)
-        _exit(99);
+    if (read(gate, &byte, 1) != 0)
+        _exit(1);
     sqlite_fixture_serve(&link, &request);
     if (request.outcome != STORE_ANSWERED)
         fprintf(stderr, "# %s\n", request.error.text);
+    byte = request.outcome == STORE_ANSWERED ? (char)item.verdict : 99;
+    if (write(say, &byte, 1) != 1 || read(stay, &byte, 1) != 0)
+        _exit(1);
     sqlite_link_done(&link);
-    /* The winner must outlive the race: its death would free the key. */
-    int status = request.outcome == STORE_ANSWERED ? (int)item.verdict : 98;
-    if (status == CLAIM_WON)
-        sleep(1);
-    _exit(status);
+    _exit(0);
 }
 
 static void no_file_yet__twenty_claim_at_once__one_wins(void **state)
 {
     struct sqlite_fixture *fixture = *state;
     pid_t racers[RACERS];
-    int gate[2], counts[100] = {0};
-    assert_int_equal(pipe(gate), 0);
+    int gate[2], said[2], stay[2], counts[100] = {0};
+    assert_true(pipe(gate) == 0 && pipe(said) == 0 && pipe(stay) == 0);
     for (int i = 0; i < RACERS; i++) {
         racers[i] = fork();
         if (racers[i] == 0) {
             close(gate[1]);
-            race(fixture, gate[0]);
+            close(stay[1]);
+            race(fixture, gate[0], said[1], stay[0]);
         }
     }
-    close(gate[0]);
     close(gate[1]); /* go */
+    for (int i = 0; i < RACERS; i++) {
+        char verdict = 98;
+        assert_int_equal(read(said[0], &verdict, 1), 1);
+        counts[(int)verdict]++;
+    }
+    close(stay[1]);
     for (int i = 0; i < RACERS; i++)
-        counts[status_of(racers[i])]++;
+        assert_int_equal(status_of(racers[i]), 0);
+    close(gate[0]);
+    close(stay[0]);
+    close(said[0]);
+    close(said[1]);
     assert_int_equal(counts[CLAIM_WON], 1);
     assert_int_equal(counts[CLAIM_HELD], RACERS - 1);
 }
@@ -279,6 +292,23 @@ static void writer_stands_still__claim__fails_in_time_and_reads_go_on(void **sta
     assert_int_equal(sqlite_fixture_claim(&fixture->link, &item), CLAIM_WON);
 }
 
+static void nobody_waits_any_more__claim__is_not_committed(void **state)
+{
+    struct sqlite_fixture *fixture = *state;
+    atomic_bool is_given_up = true;
+    struct claim_item one = sqlite_fixture_item("k");
+    struct store_request request = {.kind = STORE_CLAIM, .u.claim = {.items = &one, .count = 1}};
+    fixture->link.is_given_up = &is_given_up;
+    sqlite_fixture_serve(&fixture->link, &request);
+    assert_int_equal(request.outcome, STORE_FAILED);
+    fixture->link.is_given_up = NULL;
+    request = (struct store_request){.kind = STORE_HISTORY};
+    sqlite_fixture_serve(&fixture->link, &request);
+    assert_int_equal(request.u.runs.count, 0);
+    store_request_clear(&request);
+    assert_int_equal(sqlite_fixture_claim(&fixture->link, &one), CLAIM_WON);
+}
+
 static int64_t size_of(const char *path, const char *suffix)
 {
     char name[128];
@@ -315,6 +345,7 @@ int main(void)
         CASE(holder_without_guard__killed_and_not_reaped__is_free_at_once),
         CASE(dead_holder__status_and_release_by_hand__say_it_has_ended),
         CASE(writer_stands_still__claim__fails_in_time_and_reads_go_on),
+        CASE(nobody_waits_any_more__claim__is_not_committed),
         CASE(held__hundred_lose__not_a_byte_is_written),
     };
     return cmocka_run_group_tests_name("sqlite processes", cases, NULL, NULL);

@@ -3,6 +3,7 @@
 #include "base/now.h"
 #include "base/text.h"
 #include "store/postgresql/pg_ops.h"
+#include "store/postgresql/pg_quick.h"
 #include "store/postgresql/pg_row.h"
 #include "store/postgresql/pg_sql.h"
 
@@ -136,7 +137,7 @@ static const char answer_sql[] =
 static int64_t not_after_us(const struct pg_task *task)
 {
     const struct store_request *request = task->request;
-    int64_t limit_ms = INT64_MAX;
+    int64_t limit_ms = task->limit_ms;
     for (size_t i = 0; i < request->u.claim.count; i++)
         if (request->u.claim.items[i].limit_ms < limit_ms)
             limit_ms = request->u.claim.items[i].limit_ms;
@@ -217,6 +218,10 @@ void pg_claim_build(struct pg_task *task, struct pg_statement *statement)
 {
     const struct store_request *request = task->request;
     struct text sql TEXT_AUTODONE = TEXT_INIT;
+    if (pg_quick_fits_claim(task)) {
+        pg_quick_build_claim(task, not_after_us(task), statement);
+        return;
+    }
     text_add(&sql, "WITH #settings");
     text_add(&sql, item_sql);
     text_add(&sql, look_sql);
@@ -272,6 +277,8 @@ enum pg_next pg_claim_read(struct pg_task *task, const PGresult *result, struct 
 {
     struct claim_item *items = task->request->u.claim.items;
     int count = (int)task->request->u.claim.count;
+    if (pg_quick_fits_claim(task))
+        return pg_quick_read_claim(task, result);
     if (PQntuples(result) != count) {
         error_set(err, ERROR_STORE, "the server answered %d of %d claims", PQntuples(result),
                   count);

@@ -92,12 +92,23 @@ static void fail_by_libpq(struct pg_connect *connect)
     fail(connect, &err);
 }
 
+static const char *shown_host(const struct pg_connect *connect)
+{
+    const struct pg_host *h = host(connect);
+    return h->name != NULL ? h->name : h->address != NULL ? h->address : "(libpq's default)";
+}
+
+void pg_connect_describe(const struct pg_connect *connect, struct error *ret_sentence)
+{
+    error_set(ret_sentence, ERROR_STORE, "the database host \"%s\" has not answered yet",
+              shown_host(connect));
+}
+
 static void fail_by_limit(struct pg_connect *connect)
 {
     struct error err = {0};
-    const char *name = host(connect)->name;
     error_set(&err, ERROR_STORE, "the database host \"%s\" %s within %" PRId64 " ms",
-              name == NULL ? "(default)" : name,
+              shown_host(connect),
               connect->state == PG_CONNECT_LOOKING_UP ? "could not be looked up" : "did not answer",
               pg_connect_attempt_ms(connect));
     fail(connect, &err);

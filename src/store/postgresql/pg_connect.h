@@ -65,6 +65,9 @@ void pg_connect_skip(struct pg_connect *connect);
 /* The connection that was handed over works: the next outage starts with short pauses. */
 void pg_connect_settle(struct pg_connect *connect);
 
+/* What is under way, as a sentence: for whoever is asked while nothing has failed yet. */
+void pg_connect_describe(const struct pg_connect *connect, struct error *ret_sentence);
+
 /* How long one attempt may take, the first statement on it included. */
 int64_t pg_connect_attempt_ms(const struct pg_connect *connect);
 

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 #include "store/postgresql/pg_failure.h"
 
+#include "base/mem.h"
+#include "base/text.h"
+
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct failure_row {
@@ -111,9 +115,9 @@ static bool is_sqlstate(const char *at)
 }
 
 /* "FATAL:  28P01: password ..." becomes "FATAL: password ...", the state is handed out. */
-static void take_sqlstate(char *text, char ret_sqlstate[6])
+static void take_sqlstate(char *line, char ret_sqlstate[6])
 {
-    for (char *at = strstr(text, ":  "); at != NULL; at = strstr(at + 1, ":  ")) {
+    for (char *at = strstr(line, ":  "); at != NULL; at = strstr(at + 1, ":  ")) {
         if (!is_sqlstate(at + 3))
             continue;
         memcpy(ret_sqlstate, at + 3, 5);
@@ -123,27 +127,35 @@ static void take_sqlstate(char *text, char ret_sqlstate[6])
     }
 }
 
-/* VERBOSE adds the place in the server's source to every message. */
-static void drop_locations(char *text)
+/* libpq's guesses are indented; VERBOSE adds places in the server's source. */
+static bool is_wanted(const char *line)
 {
-    for (char *at; (at = strstr(text, "\nLOCATION:")) != NULL;) {
-        char *end = strchr(at + 1, '\n');
-        if (end == NULL)
-            *at = '\0';
-        else
-            memmove(at, end, strlen(end) + 1);
+    return line[0] != '\t' && strncmp(line, "LOCATION:", 9) != 0 &&
+           strncmp(line, "CONTEXT:", 8) != 0 && strcmp(line, "invalid socket") != 0;
+}
+
+/* One line for each way of encryption that was tried. */
+static void collect_lines(const char *message, struct text *text, char ret_sqlstate[6])
+{
+    char *lines = mem_strdup(message), *rest = lines;
+    for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+        if (line[0] == '\0' || !is_wanted(line))
+            continue;
+        take_sqlstate(line, ret_sqlstate);
+        text_addf(text, "%s%s", text->length == 0 ? "" : "; ", line);
     }
+    free(lines);
 }
 
 void pg_failure_of_connection(const PGconn *conn, struct error *err)
 {
-    char text[sizeof err->text];
+    struct text text TEXT_AUTODONE = TEXT_INIT;
     char sqlstate[6] = "";
-    snprintf(text, sizeof text, "%s", PQerrorMessage(conn));
-    take_sqlstate(text, sqlstate);
-    drop_locations(text);
-    error_fold_line(text);
-    error_set(err, ERROR_STORE, "%s%s%s%s", text[0] == '\0' ? "the connection was lost" : text,
-              sqlstate[0] == '\0' ? "" : " (SQLSTATE ", sqlstate, sqlstate[0] == '\0' ? "" : ")");
+    collect_lines(PQerrorMessage(conn), &text, sqlstate);
+    if (text.length == 0)
+        text_add(&text, "the connection was lost");
+    if (sqlstate[0] != '\0')
+        text_addf(&text, " (SQLSTATE %s)", sqlstate);
+    error_set(err, ERROR_STORE, "%s", text_string(&text));
     set_sqlstate(err, sqlstate);
 }

@@ -52,10 +52,11 @@ static const char *setting(const PGresult *facts, const char *name)
     return value == NULL ? "" : value;
 }
 
-static bool has_right(const PGresult *facts, const char *name, const char *right)
+/* What is of another kind has no rights here: that is told as a fault of its own. */
+static bool lacks_right(const PGresult *facts, const char *name, const char *right)
 {
     const char *value = pg_schema_fact(facts, "right", name, right);
-    return value != NULL && value[0] == 't';
+    return value != NULL && value[0] != 't';
 }
 
 /* Missing objects come as one fault: init makes them all. */
@@ -83,7 +84,7 @@ static void check_right(const PGresult *facts, const char *schema, const char *n
                         const char *right, struct inspection *inspection)
 {
     struct error err;
-    if (has_right(facts, name, right))
+    if (!lacks_right(facts, name, right))
         return;
     bool is_schema = strcmp(name, "schema") == 0;
     error_set(&err, ERROR_CONFIG,

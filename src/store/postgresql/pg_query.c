@@ -122,11 +122,11 @@ bool pg_query_attach(struct pg_query *query, struct pg_sockets *sockets, PGconn 
 bool pg_query_send(struct pg_query *query, const struct pg_statement *statement, struct error *err)
 {
     query->is_doubtful = false;
-    int is_taken =
-        statement->is_script
-            ? PQsendQuery(query->conn, statement->sql)
-            : PQsendQueryParams(query->conn, statement->sql, statement->param_count, NULL,
-                                (const char *const *)statement->params, NULL, NULL, 0);
+    int is_taken = statement->is_script
+                       ? PQsendQuery(query->conn, statement->sql)
+                       : PQsendQueryParams(query->conn, statement->sql, statement->param_count,
+                                           NULL, (const char *const *)statement->params, NULL, NULL,
+                                           statement->is_binary ? 1 : 0);
     query->is_busy = is_taken == 1;
     if (query->is_busy && push(query))
         return true;

@@ -16,6 +16,7 @@ struct pg_statement {
     char *sql;                   /* owned */
     char *params[PG_PARAMS_MAX]; /* owned, text form; NULL is NULL */
     int param_count;
+    bool is_binary; /* the answer's values in binary form */
     bool is_script; /* several statements, no parameters: one transaction */
 };
 void pg_statement_add(struct pg_statement *statement, char *owned_param);

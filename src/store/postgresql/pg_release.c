@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "store/postgresql/pg_ops.h"
+#include "store/postgresql/pg_quick.h"
 #include "store/postgresql/pg_row.h"
 #include "store/postgresql/pg_sql.h"
 
@@ -57,8 +58,9 @@ static const char undo_sql[] =
     "LEFT JOIN @leases AS lease ON lease.key {=} item.key "
     "LEFT JOIN @runs AS run ON run.run_id {=} item.run_id ORDER BY item.n";
 
+/* The run has not told its end: revoked says so to the next claim. */
 static const char free_sql[] =
-    ", freed AS (UPDATE @leases AS lease SET " ENDS_NOW " FROM item "
+    ", freed AS (UPDATE @leases AS lease SET revoked = true, " ENDS_NOW " FROM item "
     "WHERE lease.key {=} item.key AND lease.holder {=} item.holder "
     "AND NOT lease.released RETURNING lease.key)"
     " SELECT item.n, (freed.key IS NOT NULL OR lease.holder {=} item.holder) AS is_released, "
@@ -108,7 +110,10 @@ static void build(struct pg_task *task, const char *rest, struct pg_statement *s
 
 void pg_release_build(struct pg_task *task, struct pg_statement *statement)
 {
-    build(task, release_sql, statement);
+    if (pg_quick_fits_release(task))
+        pg_quick_build_release(task, statement);
+    else
+        build(task, release_sql, statement);
 }
 
 void pg_undo_build(struct pg_task *task, struct pg_statement *statement)
@@ -123,6 +128,8 @@ void pg_free_build(struct pg_task *task, struct pg_statement *statement)
 
 enum pg_next pg_release_read(struct pg_task *task, const PGresult *result, struct error *err)
 {
+    if (task->request->kind == STORE_RELEASE && pg_quick_fits_release(task))
+        return pg_quick_read_release(task, result);
     struct release_item *items = task->request->u.release.items;
     int count = (int)task->request->u.release.count;
     if (PQntuples(result) != count) {
@@ -143,7 +150,7 @@ enum pg_next pg_release_read(struct pg_task *task, const PGresult *result, struc
 static const char revoke_sql[] =
     "WITH #settings, one AS MATERIALIZED (SELECT $2::!text AS key, $3::!bool AS is_stop "
     "FROM settings WHERE settings.lock_timeout IS NOT NULL)"
-    ", freed AS (UPDATE @leases AS lease SET " ENDS_NOW " FROM one "
+    ", freed AS (UPDATE @leases AS lease SET revoked = true, " ENDS_NOW " FROM one "
     "WHERE lease.key {=} one.key AND NOT lease.released "
     "AND lease.expires_at {<=} !clock_timestamp() RETURNING lease.key)"
     ", marked AS (UPDATE @leases AS lease SET revoked = true FROM one WHERE one.is_stop "

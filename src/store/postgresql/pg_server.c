@@ -13,14 +13,33 @@ void pg_server_init(struct pg_server *server)
     *server = (struct pg_server){.server_us = NO_INSTANT};
 }
 
+/* Everything before the first claim is waited for: the shortest question that tells the clock, in
+ * binary form, which costs the server no formatting. Which cluster it is need not be known before
+ * there is another to compare it with. */
 void pg_server_build_greeting(const struct pg_server *server, struct pg_statement *ret_statement)
 {
-    static const char with_identifier[] =
-        "SELECT #server, (SELECT c.system_identifier FROM !pg_control_system() AS c) "
-        "AS system_identifier";
-    static const char without[] = "SELECT #server, NULL AS system_identifier";
-    *ret_statement = (struct pg_statement){
-        .sql = pg_sql_expand(server->hides_identifier ? without : with_identifier, "")};
+    static const char first[] = "SELECT !clock_timestamp() AS clock, CASE WHEN "
+                                "!pg_is_in_recovery() THEN NULL ELSE "
+                                "!pg_walfile_name(!pg_current_wal_lsn()) END AS walfile";
+    static const char again[] = "SELECT #server, (SELECT c.system_identifier FROM "
+                                "!pg_control_system() AS c) AS system_identifier";
+    bool is_first = server->timeline[0] == '\0' || server->hides_identifier;
+    *ret_statement = (struct pg_statement){.sql = pg_sql_expand(is_first ? first : again, ""),
+                                           .is_binary = is_first};
+}
+
+#define EPOCH_2000_US INT64_C(946684800000000) /* the server counts from there */
+
+static void read_first_greeting(struct pg_server *server, const PGresult *result)
+{
+    uint64_t value = 0;
+    const unsigned char *clock = (const unsigned char *)PQgetvalue(result, 0, 0);
+    for (int i = 0; i < 8; i++)
+        value = value << 8 | clock[i];
+    server->server_us = (int64_t)value + EPOCH_2000_US;
+    server->received_boot_ms = now_boot_ms();
+    if (PQgetisnull(result, 0, 1) == 0)
+        snprintf(server->timeline, sizeof server->timeline, "%.8s", PQgetvalue(result, 0, 1));
 }
 
 bool pg_server_read_reply(struct pg_server *server, const PGresult *result, struct error *err)
@@ -47,6 +66,8 @@ bool pg_server_read_reply(struct pg_server *server, const PGresult *result, stru
 
 bool pg_server_read_greeting(struct pg_server *server, const PGresult *result, struct error *err)
 {
+    if (PQntuples(result) == 1 && PQfformat(result, 0) == 1)
+        read_first_greeting(server, result);
     const char *identifier = pg_row_text(result, 0, "system_identifier");
     if (identifier[0] == '\0')
         return true;

@@ -42,17 +42,35 @@ struct pg_store {
     enum state state;
     struct pg_task task; /* task.request: the one being served, NULL for none */
     bool is_outage_told;
+    struct error last_fault; /* why there is no connection; ERROR_NONE while there is one */
     int64_t ready_since_boot_ms;
     char application_name[APPLICATION_NAME_MAX];
 };
 
 /* ---- answers and outages ----------------------------------------------------------------- */
 
+static void send_greeting(struct pg_store *store);
+
+static bool is_won(const struct store_request *request)
+{
+    return request->kind == STORE_CLAIM && request->outcome == STORE_ANSWERED &&
+           request->u.claim.count > 0 && request->u.claim.items[0].verdict == CLAIM_WON;
+}
+
+/* Once something is held on it, we want to know the cluster again after a lost connection. Asked
+ * while the command starts, it keeps nobody waiting. */
 static void finish(struct pg_store *store, enum store_outcome outcome)
 {
     store->task.request->outcome = outcome;
+    bool asks_identity = is_won(store->task.request) &&
+                         store->server.system_identifier[0] == '\0' &&
+                         !store->server.hides_identifier;
     pg_ops_done(&store->task);
     store->hooks.answered(store->hooks.store);
+    if (asks_identity && store->state == STATE_READY && store->task.request == NULL) {
+        alarm_set_in(&store->greeting_limit, pg_connect_attempt_ms(&store->connect));
+        send_greeting(store);
+    }
 }
 
 static void finish_failed(struct pg_store *store, enum store_failure failure,
@@ -66,6 +84,9 @@ static void finish_failed(struct pg_store *store, enum store_failure failure,
 
 static void tell_outage(struct pg_store *store, const struct error *why)
 {
+    store->last_fault = *why;
+    if (store->task.request != NULL) /* should its limit come first, this is the reason */
+        store->task.request->error = *why;
     if (store->is_outage_told)
         return;
     store->is_outage_told = true;
@@ -97,6 +118,7 @@ static void send_task(struct pg_store *store)
     struct pg_statement statement = {0};
     struct error err = {0};
     task->conn = store->query.conn;
+    task->request->error = (struct error){.kind = ERROR_NONE};
     task->limit_ms = task->request->give_up_boot_ms - now_boot_ms();
     pg_ops[task->request->kind].build(task, &statement);
     store->state = STATE_BUSY;
@@ -174,8 +196,6 @@ static void reject_server(struct pg_store *store, const struct error *why)
 {
     drop_connection(store);
     pg_connect_skip(&store->connect);
-    if (store->task.request != NULL)
-        store->task.request->error = *why;
     tell_outage(store, why);
 }
 
@@ -197,6 +217,7 @@ static void become_ready(struct pg_store *store)
     pg_connect_settle(&store->connect);
     store->state = STATE_READY;
     store->ready_since_boot_ms = now_boot_ms();
+    store->last_fault.kind = ERROR_NONE;
     if (store->is_outage_told) {
         store->is_outage_told = false;
         store->hooks.restored(store->hooks.store);
@@ -289,8 +310,6 @@ static void on_connected(void *owner, PGconn *conn)
 static void on_connect_failed(void *owner, const struct error *err, bool is_final)
 {
     struct pg_store *store = owner;
-    if (store->task.request != NULL)
-        store->task.request->error = *err;
     tell_outage(store, err);
     if (is_final && store->task.request != NULL)
         finish_failed(store, FAILURE_REFUSED, err);
@@ -338,9 +357,14 @@ static void serve(void *state, struct store_request *request)
     if (request->kind == STORE_CLAIM && request->u.claim.count > 0) /* from the next connect on */
         snprintf(store->application_name, sizeof store->application_name, "leaserun:%s",
                  request->u.claim.items[0].key);
-    if (store->state == STATE_READY)
+    if (store->state == STATE_READY) {
         send_task(store);
-    else if (store->state == STATE_DOWN)
+        return;
+    }
+    request->error = store->last_fault;
+    if (store->last_fault.kind == ERROR_NONE)
+        pg_connect_describe(&store->connect, &request->error);
+    if (store->state == STATE_DOWN)
         pg_connect_start(&store->connect);
 }
 

@@ -43,10 +43,38 @@ static const char tables[] =
                                            "PRAGMA user_version = " STRING(
                                                SQLITE_SCHEMA_VERSION) ";";
 
-static bool read_marks(struct sqlite_link *link, int64_t *ret_application, int64_t *ret_version)
+/* Whose file it is, read at one moment: another process may be creating the tables. */
+struct marks {
+    int64_t application;
+    int64_t version;
+    int64_t table_count;
+};
+
+static bool read_marks(struct sqlite_link *link, struct marks *ret_marks)
 {
-    return sqlite_link_pragma(link, "PRAGMA application_id", ret_application) &&
-           sqlite_link_pragma(link, "PRAGMA user_version", ret_version);
+    return sqlite_link_pragma(link, "PRAGMA application_id", &ret_marks->application) &&
+           sqlite_link_pragma(link, "PRAGMA user_version", &ret_marks->version) &&
+           sqlite_link_pragma(link, "SELECT count(*) FROM sqlite_schema", &ret_marks->table_count);
+}
+
+static bool read_marks_at_once(struct sqlite_link *link, struct marks *ret_marks)
+{
+    return sqlite_link_exec(link, "BEGIN") && read_marks(link, ret_marks) &&
+           sqlite_link_exec(link, "COMMIT");
+}
+
+static bool is_of_another(const struct marks *marks)
+{
+    return marks->application != APPLICATION_ID &&
+           (marks->application != 0 || marks->version != 0 || marks->table_count != 0);
+}
+
+static bool refuse_other(struct sqlite_link *link)
+{
+    return sqlite_link_refuse(link, FAILURE_SCHEMA,
+                              "%s is a SQLite file of another program: it was not touched; name "
+                              "another file",
+                              link->file.path);
 }
 
 /* The journal mode is kept in the file. Two who set it at once: one is told to come again. */
@@ -66,32 +94,16 @@ static bool set_journal_mode(struct sqlite_link *link)
     return is_set || sqlite_link_fail(link, SQLITE_BUSY);
 }
 
-static bool check_empty(struct sqlite_link *link)
-{
-    int64_t count = 0;
-    if (!sqlite_link_pragma(link, "SELECT count(*) FROM sqlite_schema", &count))
-        return false;
-    return count == 0 || sqlite_link_refuse(link, FAILURE_SCHEMA,
-                                            "%s is a SQLite file of another program: it was not "
-                                            "touched; name another file",
-                                            link->file.path);
-}
-
 static bool create(struct sqlite_link *link)
 {
-    int64_t application = 0, version = 0;
-    bool is_new = false;
-    if (!check_empty(link) || !set_journal_mode(link) || !sqlite_link_begin(link))
+    struct marks marks;
+    if (!set_journal_mode(link) || !sqlite_link_begin(link) || !read_marks(link, &marks))
         return false;
-    bool is_done = read_marks(link, &application, &version);
-    if (is_done && application != APPLICATION_ID) {
-        is_done = check_empty(link) && sqlite_link_exec(link, tables);
-        is_new = is_done;
-    }
-    if (!is_done || !sqlite_link_commit(link)) {
-        sqlite_link_rollback(link);
+    bool is_new = marks.application != APPLICATION_ID;
+    if (is_of_another(&marks))
+        return refuse_other(link);
+    if ((is_new && !sqlite_link_exec(link, tables)) || !sqlite_link_commit(link))
         return false;
-    }
     link->is_created = is_new;
     return true;
 }
@@ -111,17 +123,18 @@ static bool check_reader(struct sqlite_link *link, int64_t version)
 
 bool sqlite_schema_ensure(struct sqlite_link *link)
 {
+    struct marks marks;
     int64_t application = 0, version = 0;
-    if (!read_marks(link, &application, &version))
+    if (!sqlite_link_pragma(link, "PRAGMA application_id", &application) ||
+        !sqlite_link_pragma(link, "PRAGMA user_version", &version))
         return false;
     if (application == APPLICATION_ID && version == SQLITE_SCHEMA_VERSION)
         return true;
-    if (application == APPLICATION_ID)
-        return check_reader(link, version);
-    if (application != 0 || version != 0)
-        return sqlite_link_refuse(link, FAILURE_SCHEMA,
-                                  "%s is a SQLite file of another program: it was not touched; "
-                                  "name another file",
-                                  link->file.path);
-    return create(link);
+    if (!read_marks_at_once(link, &marks))
+        return false;
+    if (is_of_another(&marks))
+        return refuse_other(link);
+    if (marks.application != APPLICATION_ID)
+        return create(link);
+    return marks.version == SQLITE_SCHEMA_VERSION || check_reader(link, marks.version);
 }

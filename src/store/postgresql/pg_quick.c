@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: ISC */
+#include "store/postgresql/pg_quick.h"
+
+#include "base/mem.h"
+#include "store/postgresql/pg_row.h"
+#include "store/postgresql/pg_sql.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Most of what a statement costs on a new connection is its own parsing and planning, so the
+ * commonest case has statements of its own: one key, no slot, nothing to recover. They act only
+ * when all is plain, and answer nothing otherwise; the whole statement judges then. */
+
+/* Wins a key that is new, or was released by a run that told its end (a lease that a guard gave
+ * back is marked revoked too: its run is to be closed). The look comes first, without a lock. */
+static const char claim_sql[] =
+    "WITH #settings"
+    ", won AS (INSERT INTO @leases AS lease (key, holder, run_id, fence, attempt, acquired_at, "
+    "expires_at, not_before, released, revoked, ttl_ms) "
+    "SELECT $3::!text, $4::!text, $5::!text, !nextval(@@fence_seq), 1, t.now, "
+    "t.now {+} #span($7::!int8), t.now {+} #span($8::!int8), false, false, $7::!int8 "
+    "FROM settings CROSS JOIN !clock_timestamp() AS t (now) "
+    "WHERE settings.lock_timeout IS NOT NULL AND t.now {<=} #instant($2::!int8) "
+    "AND NOT EXISTS (SELECT 1 FROM @leases AS held WHERE held.key {=} $3::!text "
+    "AND (NOT held.released OR held.revoked)) "
+    "ON CONFLICT (key) DO UPDATE SET holder = EXCLUDED.holder, run_id = EXCLUDED.run_id, "
+    "previous_run_id = lease.run_id, "
+    "fence = GREATEST(!nextval(@@fence_seq), lease.fence {+} 1), attempt = 1, "
+    "acquired_at = !clock_timestamp(), "
+    "expires_at = !clock_timestamp() {+} #span(EXCLUDED.ttl_ms), "
+    "not_before = !clock_timestamp() {+} #span($8::!int8), "
+    "released = false, ttl_ms = EXCLUDED.ttl_ms "
+    "WHERE lease.released AND NOT lease.revoked AND lease.holder {<>} EXCLUDED.holder "
+    "AND !clock_timestamp() {<=} #instant($2::!int8) "
+    "AND (lease.not_before {>} !clock_timestamp()) IS NOT TRUE "
+    "RETURNING lease.key, lease.fence, lease.acquired_at)"
+    ", started AS (INSERT INTO @runs (run_id, key, job, is_once, fence, holder, attempt, "
+    "started_at) SELECT $5::!text, won.key, $6::!text, false, won.fence, $4::!text, 1, "
+    "won.acquired_at FROM won)"
+    " SELECT won.fence FROM won";
+
+static const char release_sql[] =
+    "WITH #settings"
+    ", freed AS (UPDATE @leases AS lease SET released = true, "
+    "expires_at = GREATEST(lease.acquired_at, LEAST(lease.expires_at, !clock_timestamp())) "
+    "FROM settings WHERE settings.lock_timeout IS NOT NULL AND lease.key {=} $2::!text "
+    "AND lease.holder {=} $3::!text AND lease.fence {=} $4::!int8 AND NOT lease.released "
+    "RETURNING 1)"
+    ", written AS (UPDATE @runs AS run SET outcome = $6::!text, status = $7::!int4, "
+    "finished_at = !clock_timestamp() FROM settings WHERE settings.lock_timeout IS NOT NULL "
+    "AND run.run_id {=} $5::!text AND run.fence {=} $4::!int8 AND run.outcome IS NULL RETURNING 1)"
+    " SELECT 1 FROM freed CROSS JOIN written";
+
+static char *number(int64_t value)
+{
+    return mem_printf("%" PRId64, value);
+}
+
+bool pg_quick_fits_claim(const struct pg_task *task)
+{
+    const struct claim_item *item = task->request->u.claim.items;
+    return task->step == 0 && task->request->u.claim.count == 1 && item->attempt == 1 &&
+           item->slot_us == NO_INSTANT && !item->is_once;
+}
+
+void pg_quick_build_claim(struct pg_task *task, int64_t not_after_us,
+                          struct pg_statement *statement)
+{
+    const struct claim_item *item = task->request->u.claim.items;
+    statement->sql = pg_sql_expand(claim_sql, task->schema);
+    pg_statement_add(statement, pg_ops_lock_timeout(task));
+    pg_statement_add(statement, number(not_after_us));
+    pg_statement_add(statement, mem_strdup(item->key));
+    pg_statement_add(statement, mem_strdup(item->holder));
+    pg_statement_add(statement, mem_strdup(item->run_id));
+    pg_statement_add(statement, mem_strdup(item->job));
+    pg_statement_add(statement, number(item->ttl_ms));
+    pg_statement_add(statement, item->hold_ms > 0 ? number(item->hold_ms) : NULL);
+}
+
+enum pg_next pg_quick_read_claim(struct pg_task *task, const PGresult *result)
+{
+    struct claim_item *item = task->request->u.claim.items;
+    if (PQntuples(result) == 0)
+        return PG_NEXT_STEP;
+    item->verdict = CLAIM_WON;
+    item->fence = pg_row_int64(result, 0, "fence", 0);
+    item->wait_ms = 0;
+    item->held_since_us = NO_INSTANT;
+    item->other[0] = '\0';
+    item->abandoned[0] = '\0';
+    item->abandoned_fence = 0;
+    item->is_first_to_tell = false;
+    return PG_NEXT_DONE;
+}
+
+bool pg_quick_fits_release(const struct pg_task *task)
+{
+    return task->step == 0 && task->request->u.release.count == 1 &&
+           task->request->u.release.items[0].outcome != OUTCOME_NONE;
+}
+
+void pg_quick_build_release(struct pg_task *task, struct pg_statement *statement)
+{
+    const struct release_item *item = task->request->u.release.items;
+    statement->sql = pg_sql_expand(release_sql, task->schema);
+    pg_statement_add(statement, pg_ops_lock_timeout(task));
+    pg_statement_add(statement, mem_strdup(item->key));
+    pg_statement_add(statement, mem_strdup(item->holder));
+    pg_statement_add(statement, number(item->fence));
+    pg_statement_add(statement, mem_strdup(item->run_id));
+    pg_statement_add(statement, mem_strdup(run_outcome_name(item->outcome)));
+    pg_statement_add(statement, item->status < 0 ? NULL : number(item->status));
+}
+
+enum pg_next pg_quick_read_release(struct pg_task *task, const PGresult *result)
+{
+    if (PQntuples(result) == 0)
+        return PG_NEXT_STEP;
+    task->request->u.release.items[0].verdict = RELEASE_RELEASED;
+    task->request->u.release.items[0].is_recorded = true;
+    return PG_NEXT_DONE;
+}
