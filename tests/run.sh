@@ -149,7 +149,7 @@ finish() {
     skipped=$(grep -c '^skip' "$results")
     if [ "$failed" -gt 0 ] && [ -e "$PG_ROOT/main/log" ]; then
         say 'The last lines of the PostgreSQL log:'
-        tail -n 40 "$PG_ROOT/main/log" | sed 's/^/    /'
+        tail -n 40 "$PG_ROOT/main/log" | cut -c 1-300 | sed 's/^/    /'
     fi
     [ "$skipped" -eq 0 ] || { say 'Skipped:' && sed -n 's/^skip\t/    /p' "$results"; }
     say "$passed passed, $failed failed"

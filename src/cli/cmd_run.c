@@ -6,6 +6,7 @@
 #include "cli/dry_run.h"
 #include "loop/signals.h"
 #include "run/run.h"
+#include "run/run_interrupt.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -79,6 +80,7 @@ static int perform(struct running *running, const struct run_spec *spec)
     }
     uv_run(&running->loop, UV_RUN_DEFAULT);
     uv_loop_close(&running->loop); /* refused while such a look-up hangs: main leaves by _exit */
+    run_interrupt_repeat(&running->run);
     return running->run.exit_code;
 }
 

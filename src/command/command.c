@@ -51,6 +51,7 @@ struct command {
     pid_t pid; /* of the command, from GUARD_STARTED to GUARD_EXITED; 0 else */
     int64_t lease_kill_boot_ms, stop_kill_boot_ms;
     enum guard_killer killer;
+    int32_t continue_count;
     bool is_guard_gone, is_dismissed, is_closing;
 };
 
@@ -134,7 +135,8 @@ static void on_message(struct command *command, const struct guard_message *mess
         on_not_started(command, message);
         return;
     case GUARD_STOPPED:
-        listener->stopped(command->owner, message->number);
+        if (message->pid == command->continue_count) /* else it was continued meanwhile */
+            listener->stopped(command->owner, message->number);
         return;
     case GUARD_EXITED:
         on_exited(command, message);
@@ -351,6 +353,7 @@ void command_stop(struct command *command, int number, int64_t kill_at_boot_ms)
 
 void command_continue(struct command *command, bool is_foreground)
 {
+    command->continue_count++;
     tell(command, &(struct guard_message){.kind = GUARD_CONTINUE, .is_foreground = is_foreground});
 }
 

@@ -68,7 +68,8 @@ struct guard_message {
     enum guard_message_kind kind;
     int32_t number;                 /* SIGNAL, STOP, STOPPED: a signal; NOT_STARTED: errno */
     int32_t status;                 /* EXITED */
-    int32_t pid;                    /* STARTED; LEFTOVERS: how many */
+    int32_t pid;                    /* STARTED; LEFTOVERS: how many; STOPPED: how many
+                                       GUARD_CONTINUE came before it */
     enum guard_stage stage;         /* NOT_STARTED */
     enum guard_killer killer;       /* EXITED, EMPTY */
     enum guard_leftovers leftovers; /* START */

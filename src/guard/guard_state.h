@@ -41,6 +41,7 @@ struct guard {
 
     enum guard_phase phase;
     pid_t command;
+    int early_stop; /* STARTING: it was stopped by this signal, and continued */
     struct guard_ending ending;
     enum guard_killer killer;
     int64_t due_boot_ms[GUARD_INSTANT_COUNT];
@@ -48,6 +49,7 @@ struct guard {
     char holder[IDENTITY_HOLDER_MAX]; /* "" while nothing may be held */
     enum guard_leftovers leftovers;
     int64_t grace_ms;
+    int32_t continue_count;
     bool is_paused;   /* leaserun has stopped itself, with the terminal */
     bool is_stopping; /* leaserun has asked for the end: it is alive, and knows */
     bool is_orphaned; /* leaserun is gone */

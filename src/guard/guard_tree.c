@@ -96,12 +96,24 @@ void guard_tree_on_fault(struct guard *guard)
     }
     guard->phase = GUARD_PHASE_RUNNING;
     tell(guard, &(struct guard_message){.kind = GUARD_STARTED, .pid = guard->command});
+    if (guard->early_stop != 0)
+        kill(-guard->command, guard->early_stop);
+}
+
+/* Not yet the command, so nobody knows it; stopped now, it would become it only once continued. It
+ * is stopped as soon as it is. */
+static void put_stop_off(struct guard *guard, int number)
+{
+    guard->early_stop = number == SIGSTOP ? 0 : number;
+    kill(-guard->command, SIGCONT);
 }
 
 static void on_command_changed(struct guard *guard, int status)
 {
     if (WIFSTOPPED(status)) {
-        tell(guard, &(struct guard_message){.kind = GUARD_STOPPED, .number = WSTOPSIG(status)});
+        tell(guard, &(struct guard_message){.kind = GUARD_STOPPED,
+                                            .number = WSTOPSIG(status),
+                                            .pid = guard->continue_count});
         return;
     }
     guard->phase = GUARD_PHASE_CLEARING;
@@ -123,6 +135,8 @@ static bool reap(struct guard *guard)
             guard_tree_on_fault(guard); /* whether it was the command that ended */
         if (pid == guard->command && guard->phase == GUARD_PHASE_RUNNING)
             on_command_changed(guard, status);
+        else if (pid == guard->command && WIFSTOPPED(status))
+            put_stop_off(guard, WSTOPSIG(status));
     }
 }
 

@@ -62,6 +62,7 @@ static void on_continue(struct guard *guard, const struct guard_message *message
 {
     guard_tree_do_due(guard); /* not one instruction of the command past the deadline */
     guard->is_paused = false;
+    guard->continue_count++;
     if (guard->ending.group == 0 || guard->ending.is_killing)
         return;
     if (message->is_foreground)

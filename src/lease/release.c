@@ -25,7 +25,8 @@ static void on_answer(struct store_request *request)
     }
     release->error = request->error;
     int64_t left = release->give_up_boot_ms - now_boot_ms();
-    if (left <= 0 || store_failure_is_final(request->failure)) {
+    /* A right that is missing now may be granted again: only a verdict is final here. */
+    if (left <= 0) {
         finish(release);
         return;
     }

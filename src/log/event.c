@@ -109,8 +109,9 @@ const struct event_row events[EVENT_COUNT] = {
     [EVENT_STORE_NOTE] =
         {
             .name = "store_note",
-            .level = LEVEL_INFO,
-            .when = "the store told something worth knowing, such as a failover",
+            .level = LEVEL_WARN,
+            .when = "the store was found on another timeline: a standby was promoted (error: two "
+                    "hosts share an SQLite file)",
             .fields = "fence run_id",
         },
     [EVENT_LEASE_LOST] =

@@ -5,6 +5,7 @@
 #include "base/list.h"
 #include "base/now.h"
 #include "base/time_text.h"
+#include "run/run_interrupt.h"
 #include "run/run_store.h"
 #include "run/run_suspend.h"
 #include "run/run_tell.h"
@@ -13,6 +14,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 
 #define HASTENED_RELEASE_MS 1000
 
@@ -28,7 +30,8 @@ static void start_command(struct run *run)
     if (run->lease.slot_us != NO_INSTANT)
         time_text_s(run->lease.slot_us, run->slot_text);
     run->started_boot_ms = now_boot_ms();
-    run->terminal.is_given = run->gives_terminal;
+    if (run->gives_terminal)
+        terminal_give(&run->terminal);
     command_start(run->command, &(struct command_start){
                                     .fence = run->lease.fence,
                                     .run_id = run->lease.run_id,
@@ -73,6 +76,8 @@ static void release(struct run *run)
     alarm_stop(&run->time_up);
     if (run->terminal.is_given)
         terminal_take_back(&run->terminal, (pid_t)run->command_pid);
+    if (run->facts.has_exited && WIFSIGNALED(run->facts.wait_status))
+        terminal_restore_modes(&run->terminal);
     release_start(&run->release, run->loop, run->store, &run->lease, run->record.outcome,
                   run->record.status, RELEASE_LIMIT_MS, on_released, run);
 }
@@ -289,6 +294,7 @@ static void on_exited(void *owner, int wait_status, enum guard_killer killer)
     struct run *run = owner;
     run->facts.has_exited = true;
     run->facts.wait_status = wait_status;
+    run_interrupt_note(run);
     notice_deadline(run, killer);
     happen(run, RUN_EVENT_COMMAND_EXITED);
 }
@@ -346,12 +352,18 @@ void run_signal(struct run *run, int number)
     case SIGCONT:
         run_suspend_on_continued(run);
         return;
-    default: /* USR1, USR2, TSTP */
+    case SIGTSTP:
+        run_suspend_on_asked(run);
+        return;
+    default: /* USR1, USR2 */
         if (run_has_command(run))
             command_signal(run->command, number);
-        else if (number == SIGTSTP)
-            terminal_stop_self();
     }
+}
+
+static void on_suspend_again(struct alarm *alarm)
+{
+    run_suspend_on_asked(LIST_OBJECT(alarm, struct run, suspend_again));
 }
 
 /* ---- start and close ------------------------------------------------------------------------ */
@@ -405,6 +417,7 @@ bool run_start(struct run *run, uv_loop_t *loop, const struct run_spec *spec,
     *run = (struct run){.spec = *spec, .loop = loop, .finished = finished};
     fill_lease(run);
     terminal_open(&run->terminal);
+    run->has_terminal = run->terminal.fd >= 0;
     run->gives_terminal = terminal_should_give(&run->terminal);
     /* The guard starts while the store's library is loaded and its connection is made. */
     if (!open_command(run, err)) {
@@ -420,6 +433,7 @@ bool run_start(struct run *run, uv_loop_t *loop, const struct run_spec *spec,
     }
     alarm_init(&run->out_of_time, loop, on_out_of_time);
     alarm_init(&run->time_up, loop, on_time_up);
+    alarm_init(&run->suspend_again, loop, on_suspend_again);
     start_claim(run);
     return true;
 }
@@ -429,6 +443,7 @@ static void on_store_closed(void *owner)
     struct run *run = owner;
     alarm_close(&run->out_of_time, &run->handles);
     alarm_close(&run->time_up, &run->handles);
+    alarm_close(&run->suspend_again, &run->handles);
     claim_close(&run->claim, &run->handles);
     if (run->renew.owner != NULL)
         renew_close(&run->renew, &run->handles);

@@ -37,8 +37,9 @@ struct run {
     struct renew renew;
     struct release release;
     struct terminal terminal;
-    struct alarm out_of_time; /* at the lease's TERM instant */
-    struct alarm time_up;     /* --timeout */
+    struct alarm out_of_time;   /* at the lease's TERM instant */
+    struct alarm time_up;       /* --timeout */
+    struct alarm suspend_again; /* Ctrl-Z came while a claim was out */
     struct handles handles;
 
     struct run_facts facts;
@@ -51,12 +52,13 @@ struct run {
     int stop_signal; /* the first: it ends the run */
     int last_signal; /* to be passed on */
     enum lost_reason lost_reason;
-    bool gives_terminal;
+    bool has_terminal, gives_terminal;
     bool is_out_of_time;
     bool is_store_lost; /* told: restored will be told too */
     bool is_suspending; /* the command was stopped by the terminal; we follow when no renewal is out
                          */
-    int exit_code;      /* once finished */
+    bool is_interrupted; /* the terminal's signal ended the command, past leaserun */
+    int exit_code;       /* once finished */
     void (*finished)(struct run *run);
 };
 

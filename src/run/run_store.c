@@ -27,12 +27,13 @@ static void on_restored(void *owner)
         renew_now(&run->renew);
 }
 
-static void on_note(void *owner, const char *text)
+static void on_note(void *owner, bool is_grave, const char *text)
 {
     struct run *run = owner;
     struct log_scope scope = LOG_SCOPE_NONE;
     scope.key = run->lease.key;
-    log_event(run->spec.log, EVENT_STORE_NOTE, &scope, "%s", text);
+    log_event_at(run->spec.log, is_grave ? LEVEL_ERROR : LEVEL_WARN, EVENT_STORE_NOTE, &scope, "%s",
+                 text);
 }
 
 bool run_store_open(struct run *run, struct error *err)

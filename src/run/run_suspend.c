@@ -81,6 +81,7 @@ void run_suspend_on_asked(struct run *run)
 
 void run_suspend_on_continued(struct run *run)
 {
+    run->is_suspending = false;
     if (run_has_command(run))
         resume(run);
 }

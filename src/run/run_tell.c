@@ -177,10 +177,11 @@ void run_tell_suspended(struct run *run, int number)
     char left[TIME_TEXT_MAX];
     struct log_scope scope = scope_of(run);
     time_text_span(lease_term_boot_ms(&run->lease) - now_boot_ms(), left);
+    bool wants_terminal = number == SIGTTIN || number == SIGTTOU;
     log_event(run->spec.log, EVENT_TERMINAL_STOP, &scope,
-              "stopped by %s: the lease is not renewed while stopped; continue within %s or the "
+              "stopped%s: the lease is not renewed while stopped; continue within %s or the "
               "command is ended",
-              strsignal(number), left);
+              wants_terminal ? ", since the command wants the terminal" : "", left);
 }
 
 static void tell_not_released(struct run *run, struct log_scope *scope)

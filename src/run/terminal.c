@@ -81,15 +81,27 @@ bool terminal_can_stop_self(void)
     return false;
 }
 
+/* A SIGCONT that waits to be read came after Ctrl-Z; SIGTSTP would delete it. */
+static bool is_continued(void)
+{
+    sigset_t pending;
+    return sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 1;
+}
+
 void terminal_stop_self(void)
 {
+    if (is_continued())
+        return;
     /* SIGTSTP with its default action stops the group, unless the group is orphaned: then the
      * kernel discards it, since no shell could continue it. */
-    sigset_t stop, before;
+    sigset_t stop, going_on, before;
     sigemptyset(&stop);
+    sigemptyset(&going_on);
     sigaddset(&stop, SIGTSTP);
+    sigaddset(&going_on, SIGCONT);
     signal(SIGTSTP, SIG_DFL);
     kill(0, SIGTSTP);
     sigprocmask(SIG_UNBLOCK, &stop, &before);
     sigprocmask(SIG_SETMASK, &before, NULL);
+    sigtimedwait(&going_on, NULL, &(const struct timespec){0, 0}); /* read: we know */
 }

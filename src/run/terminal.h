@@ -43,5 +43,5 @@ void terminal_restore_modes(const struct terminal *terminal);
 bool terminal_can_stop_self(void);
 
 /* Stops this process and its group as Ctrl-Z would have; returns when it is continued, or at once
- * where nobody could continue it. */
+ * where nobody could continue it or a SIGCONT waits already. */
 void terminal_stop_self(void);

@@ -254,11 +254,11 @@ static void on_restored(void *owner)
         store->listener.restored(store->listener.owner);
 }
 
-static void on_note(void *owner, const char *text)
+static void on_note(void *owner, bool is_grave, const char *text)
 {
     struct store *store = owner;
     if (store->listener.note != NULL)
-        store->listener.note(store->listener.owner, text);
+        store->listener.note(store->listener.owner, is_grave, text);
 }
 
 static void free_store(struct handles *handles)

@@ -310,7 +310,9 @@ void store_request_clear(struct store_request *request);
 struct store_listener {
     void (*lost)(void *owner, const struct error *why); /* connection lost, or a connect failed */
     void (*restored)(void *owner);                      /* connected after that */
-    void (*note)(void *owner, const char *text);        /* timeline change, a server's notice */
+    /* Something about the store that a person should know: a failover, or, which is grave, that two
+     * hosts share an SQLite file. */
+    void (*note)(void *owner, bool is_grave, const char *text);
     void *owner;
 };
 

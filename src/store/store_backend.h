@@ -41,7 +41,7 @@ struct store_backend_hooks {
     void (*answered)(void *store);
     void (*lost)(void *store, const struct error *why);
     void (*restored)(void *store);
-    void (*note)(void *store, const char *text);
+    void (*note)(void *store, bool is_grave, const char *text);
     void (*closed)(void *store);
 };
 

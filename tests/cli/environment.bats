@@ -70,14 +70,16 @@ load ../lib/helpers
 }
 
 @test "a user without passwd entry" {
+    # The build may lie in a folder that only root may enter.
+    mkdir "$BATS_TEST_TMPDIR/own"
+    cp "$LEASERUN" "$LEASERUN-guard" "$BUILD"/src/*.so "$BATS_TEST_TMPDIR/own"
+    chown 54321 "$BATS_TEST_TMPDIR/own"
+    chmod 711 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test" "$BATS_TEST_TMPDIR"
     if [ "$STORE_KIND" = sqlite ]; then
-        mkdir "$BATS_TEST_TMPDIR/own"
-        chown 54321 "$BATS_TEST_TMPDIR/own"
-        chmod 711 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test" "$BATS_TEST_TMPDIR"
         LEASERUN_STORE=sqlite:$BATS_TEST_TMPDIR/own/leaserun.db
     fi
     run setpriv --reuid 54321 --regid 54321 --clear-groups env -u HOME \
-        "$LEASERUN" run "$KEY" -- id -u
+        "$BATS_TEST_TMPDIR/own/leaserun" run "$KEY" -- id -u
     expect_status 0
     expect_equal "$output" 54321
 }

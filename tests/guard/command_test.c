@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "command/command_status.h"
+#include "guard/processes.h"
 #include "scene.h"
 
 #include <fcntl.h>
@@ -205,14 +206,18 @@ static void command__arguments__arrive_as_they_are(void **state)
     assert_string_equal(text, "<-v><--><><a b><*><\n>");
 }
 
-/* Our descriptors that exec does not close: the command's. */
-static struct text list_inherited(void)
+/* Ours that exec does not close are the command's; all that another process has. */
+static struct text list_descriptors(pid_t other)
 {
     struct text list = TEXT_INIT;
-    for (int fd = 0; fd < 256; fd++) {
+    char path[64], target[8];
+    for (int fd = 0; fd < 1024; fd++) {
         int flags = fcntl(fd, F_GETFD);
-        if (flags >= 0 && (flags & FD_CLOEXEC) == 0)
-            text_addf(&list, "%d\n", fd);
+        snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)other, fd);
+        bool has = other == 0 ? flags >= 0 && (flags & FD_CLOEXEC) == 0
+                              : readlink(path, target, sizeof target) > 0;
+        if (has)
+            text_addf(&list, "%d ", fd);
     }
     return list;
 }
@@ -220,20 +225,24 @@ static struct text list_inherited(void)
 static void command__descriptors__are_exactly_the_given_ones(void **state)
 {
     struct scene *scene = *state;
+    struct process process = {.name = ""};
     int ends[2];
     assert_int_equal(pipe(ends), 0); /* as from a shell's <(...) */
-    TEXT_AUTODONE struct text given = list_inherited();
-    MEM_AUTOFREE char *script =
-        mem_printf("ls /proc/$$/fd | sort -n >fds; echo hi >/proc/self/fd/%d", ends[1]);
+    TEXT_AUTODONE struct text given = list_descriptors(0);
+    MEM_AUTOFREE char *script = mem_printf("echo hi >/proc/self/fd/%d; exec sleep 30", ends[1]);
     scene_open_script(scene, script);
     close(ends[1]);
     scene_start(scene);
+    scene_wait(scene, &scene->started_count, 1);
+    while (strcmp(process.name, "sleep") != 0)
+        assert_true(process_read("/proc", (pid_t)scene->pid, &process));
+    TEXT_AUTODONE struct text got = list_descriptors((pid_t)scene->pid);
+    assert_string_equal(text_string(&got), text_string(&given));
+    command_stop(scene->command, SIGKILL, 0);
     scene_wait(scene, &scene->empty_count, 1);
-    char got[8] = "";
-    assert_int_equal(read(ends[0], got, sizeof got), 3); /* and the end of file comes after it */
-    assert_int_equal(read(ends[0], got + 3, sizeof got - 3), 0);
-    MEM_AUTOFREE char *fds = scene_read(scene, "fds");
-    assert_string_equal(fds, text_string(&given));
+    char bytes[8] = "";
+    assert_int_equal(read(ends[0], bytes, sizeof bytes), 3); /* the end of file comes after it */
+    assert_int_equal(read(ends[0], bytes + 3, sizeof bytes - 3), 0);
     close(ends[0]);
 }
 

@@ -42,6 +42,9 @@ static int64_t all_gone_at(const struct pids *pids)
     return scene_gone_at(pids->grandchild);
 }
 
+/* Some milliseconds when the machine is idle (they are printed); this much when it is not. */
+#define SOON_MS 200
+
 /* ---- the fake leaserun ---- */
 
 static int give_back(int argc, char **argv)
@@ -93,8 +96,8 @@ static void stop__deaf_to_term__is_killed_on_time(void **state)
     command_stop(scene->command, SIGTERM, kill_at);
     command_stop(scene->command, 0, kill_at + 60000); /* only ever nearer */
     scene_wait(scene, &scene->empty_count, 1);
-    assert_in_range(scene->empty_boot_ms - kill_at, 0, 50);
-    assert_in_range(all_gone_at(&pids) - kill_at, 0, 60);
+    assert_in_range(scene->empty_boot_ms - kill_at, 0, SOON_MS);
+    assert_in_range(all_gone_at(&pids) - kill_at, 0, SOON_MS);
     assert_int_equal(scene->guard_died_count, 0);
     assert_int_equal(command_status_code(scene->wait_status), 137);
 }
@@ -130,7 +133,7 @@ static void stop__tree_that_respawns__ends(void **state)
     command_stop(scene->command, SIGKILL, asked);
     scene_wait(scene, &scene->empty_count, 1);
     print_message("respawning tree gone after %d ms\n", (int)(scene->empty_boot_ms - asked));
-    assert_in_range(scene->empty_boot_ms - asked, 0, 200);
+    assert_in_range(scene->empty_boot_ms - asked, 0, SOON_MS);
     processes_below(&below, "/proc", (pid_t)command_guard_pid(scene->command), NULL, 0, true);
     assert_int_equal(below.count, 0);
     assert_int_equal(scene->guard_died_count, 0);
@@ -149,7 +152,7 @@ static void deadline__leaserun_answers__is_told_and_lives(void **state)
     struct pids pids = wait_pids(scene);
     scene_wait(scene, &scene->empty_count, 1);
     assert_int_equal(scene->killer, GUARD_KILLER_DEADLINE);
-    assert_in_range(scene->empty_boot_ms - kill_at, 0, 50);
+    assert_in_range(scene->empty_boot_ms - kill_at, 0, SOON_MS);
     all_gone_at(&pids);
     scene_turn(scene, 400); /* were it taken for dead, this would not end */
     assert_int_equal(scene->guard_died_count, 0);
@@ -227,7 +230,7 @@ static void check_deadline_kills_both(struct scene *scene, void (*play)(struct s
     struct pids pids = wait_pids(scene);
     int64_t gone = all_gone_at(&pids);
     print_message("tree gone %d ms after the deadline\n", (int)(gone - kill_at));
-    assert_in_range(gone - kill_at, 0, 50);
+    assert_in_range(gone - kill_at, 0, SOON_MS);
     assert_int_equal(waitpid(leaserun, &status, 0), leaserun);
     assert_in_range(now_boot_ms() - kill_at, 0, most_ms);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
@@ -236,12 +239,12 @@ static void check_deadline_kills_both(struct scene *scene, void (*play)(struct s
 
 static void deadline__leaserun_is_stopped__both_are_killed(void **state)
 {
-    check_deadline_kills_both(*state, play_stopped, 60);
+    check_deadline_kills_both(*state, play_stopped, SOON_MS);
 }
 
 static void deadline__leaserun_hangs__both_are_killed(void **state)
 {
-    check_deadline_kills_both(*state, play_hanging, 300);
+    check_deadline_kills_both(*state, play_hanging, 200 + SOON_MS);
 }
 
 static void play_paused(struct scene *scene)
@@ -265,7 +268,7 @@ static void deadline__leaserun_has_paused__only_the_tree_is_killed(void **state)
     scene->start.kill_at_boot_ms = kill_at;
     pid_t leaserun = fork_leaserun(scene, play_paused);
     struct pids pids = wait_pids(scene);
-    assert_in_range(all_gone_at(&pids) - kill_at, 0, 50);
+    assert_in_range(all_gone_at(&pids) - kill_at, 0, SOON_MS);
     usleep(1000 * 1000);
     kill(leaserun, SIGCONT);
     assert_int_equal(waitpid(leaserun, &status, 0), leaserun);
@@ -297,7 +300,7 @@ static void leaserun_killed__tree_dies_and_the_lease_is_given_back(void **state)
     kill(leaserun, SIGKILL);
     int64_t gone = all_gone_at(&pids);
     print_message("tree gone %d ms after leaserun\n", (int)(gone - killed));
-    assert_in_range(gone - killed, 0, 100);
+    assert_in_range(gone - killed, 0, SOON_MS);
     waitpid(leaserun, NULL, 0);
     check_given_back(scene);
 }
@@ -338,7 +341,7 @@ static void guard_killed__leaserun_ends_the_tree(void **state)
     kill((pid_t)command_guard_pid(scene->command), SIGKILL);
     scene_wait(scene, &scene->empty_count, 1);
     print_message("tree gone %d ms after the guard\n", (int)(scene->empty_boot_ms - killed));
-    assert_in_range(all_gone_at(&pids) - killed, 0, 200);
+    assert_in_range(all_gone_at(&pids) - killed, 0, SOON_MS);
     assert_int_equal(scene->guard_died_count, 1);
     assert_true(scene->guard_died_boot_ms <= scene->empty_boot_ms);
     scene_turn(scene, 50);
@@ -371,7 +374,7 @@ static void guard_stopped__leaserun_ends_the_tree(void **state)
     command_stop(scene->command, SIGTERM, kill_at);
     scene_wait(scene, &scene->empty_count, 1);
     assert_int_equal(scene->guard_died_count, 1);
-    assert_in_range(all_gone_at(&pids) - kill_at, 500, 700);
+    assert_in_range(all_gone_at(&pids) - kill_at, 500, 500 + SOON_MS);
     assert_int_equal(kill(guard, 0), -1);
 }
 

@@ -367,5 +367,5 @@ void fake_store_restore(void)
 
 void fake_store_note(const char *text)
 {
-    fake.store->listener.note(fake.store->listener.owner, text);
+    fake.store->listener.note(fake.store->listener.owner, false, text);
 }

@@ -9,7 +9,7 @@ session on a terminal of its own, and reads from stdin what a person does there,
   expect TEXT      waits until TEXT is printed, after what was waited for so far
   absent TEXT      TEXT was not printed since the last thing waited for
   never TEXT       TEXT was not printed at all
-  front PATTERN    waits until PATTERN is in the command line of the foreground group's leader
+  front PROGRAM    waits until a process whose command line begins so is in the foreground group
   outside COMMAND  waits until COMMAND, given to sh -c off the terminal, succeeds
   pause SECONDS    lets time pass
   hang-up          the terminal is gone
@@ -85,8 +85,8 @@ class Terminal:
         if text in self.shown:
             raise Failed(f'was printed: {text}')
 
-    def front(self, pattern):
-        self.await_that(lambda: pattern in command_line(os.tcgetpgrp(self.master)), pattern)
+    def front(self, program):
+        self.await_that(lambda: os.tcgetpgrp(self.master) in groups_with(program), program)
 
     def outside(self, command):
         done = [subprocess.Popen(['sh', '-c', command], stdin=subprocess.DEVNULL)]
@@ -137,12 +137,18 @@ class Terminal:
             raise
 
 
-def command_line(pid):
-    try:
-        with open(f'/proc/{pid}/cmdline', 'rb') as file:
-            return file.read().replace(b'\0', b' ').decode(errors='replace')
-    except OSError:
-        return ''
+def groups_with(program):
+    """The process groups in which a process has this as the head of its command line."""
+    groups = set()
+    for pid in (name for name in os.listdir('/proc') if name.isdigit()):
+        try:
+            with open(f'/proc/{pid}/cmdline', 'rb') as file:
+                words = file.read().replace(b'\0', b' ').decode(errors='replace')
+            if words.startswith(program):
+                groups.add(os.getpgid(int(pid)))
+        except OSError:
+            pass
+    return groups
 
 
 STEPS = {'line': Terminal.line, 'type': Terminal.type, 'key': Terminal.key,

@@ -27,10 +27,10 @@
  * reach: guard == ENDED && leaserun == CAN_RUN && has_stray && !has_command -- the guard is killed and leaserun has a stray to end
  * reach: LEASE_LIVE && row_holder == US && leaserun == ENDED && guard == ENDED -- a claim arrives when leaserun and guard are gone
  *
- * mutant NO_GUARD breaks P1_exclusion: no guard
+ * mutant NO_GUARD breaks P1_exclusion: there is no guard
  * mutant GUARD_WITHOUT_DEADLINE breaks P1_exclusion: the guard waits for leaserun's death only
  * mutant GUARD_WITHOUT_EOF breaks P7_dead_at_once: the guard does not see leaserun's death
- * mutant RELEASED_EARLY breaks P1_exclusion: released when the command has exited, not when the tree is empty
+ * mutant RELEASED_EARLY breaks P1_exclusion: the lease is released when the command has exited, not when the tree is empty
  * mutant FREED_EARLY breaks P1_exclusion: the guard gives the lease back before the tree is empty
  * mutant STRAYS_LIVE breaks P1_exclusion: only the command's process group is killed
  * mutant START_UNCHECKED breaks P1_exclusion: a guard that was stopped starts the command after its deadline

@@ -162,9 +162,9 @@ check_mutant() { # model, mutant, promise, sentence, -D...
     *) search mutant "-O0 -DNFAIR=5" "-a -f -m50000 -w18 -N $promise" "$@" "-D$mutant" ;;
     esac
     case $promise:$(broken) in
-    P*:*"|$promise)"* | [!P]*:"acceptance cycle"*) tell ok "$name without its rule fails: $sentence ($mutant)" ;;
+    P*:*"|$promise)"* | [!P]*:"acceptance cycle"*) tell ok "$name fails, as it must, when $sentence ($mutant)" ;;
     *)
-        tell no "$name without its rule fails: $sentence ($mutant should break $promise)"
+        tell no "$name fails, as it must, when $sentence ($mutant should break $promise)"
         explain mutant
         ;;
     esac

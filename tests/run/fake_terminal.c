@@ -28,6 +28,27 @@ bool terminal_should_give(const struct terminal *terminal)
     return terminal->fd >= 0 && fake_terminal.should_give;
 }
 
+bool terminal_is_at(const struct terminal *terminal, pid_t group)
+{
+    return terminal->fd >= 0 && fake_terminal.is_at_command;
+}
+
+void terminal_give(struct terminal *terminal)
+{
+    terminal->is_given = true;
+}
+
+void terminal_restore_modes(const struct terminal *terminal)
+{
+    if (terminal->fd >= 0)
+        journal_add("restore modes");
+}
+
+bool terminal_can_stop_self(void)
+{
+    return !fake_terminal.is_orphaned;
+}
+
 void terminal_take_back(struct terminal *terminal, pid_t command_group)
 {
     terminal->is_given = false;

@@ -151,7 +151,7 @@ static void suspend__no_terminal__left_to_who_stopped_it(void **state)
                            "21 finished 0\n");
 }
 
-static void suspend__while_claiming__stops_ourselves(void **state)
+static void suspend__while_a_claim_is_out__does_not_stop(void **state)
 {
     static const struct fake_answer slow[] = {{.claim = CLAIM_DONE, .after_ms = 100}};
     struct run_fixture *fixture = *state;
@@ -161,9 +161,90 @@ static void suspend__while_claiming__stops_ourselves(void **state)
     run_signal(&fixture->run, SIGTSTP);
     run_signal(&fixture->run, SIGCONT); /* nothing to continue */
     run_fixture_run_to_end(fixture);
-    assert_journal(ASKED "50 stop ourselves\n"
-                         "100 dismiss\n"
+    assert_journal(ASKED "100 dismiss\n"
                          "100 finished 75\n");
+}
+
+static void suspend__won_meanwhile__stops_the_command(void **state)
+{
+    static const struct fake_answer slow[] = {{.claim = CLAIM_WON, .after_ms = 100}};
+    struct run_fixture *fixture = *state;
+    run_fixture_play(STORE_CLAIM, slow);
+    run_fixture_play(STORE_RELEASE, run_fixture_released);
+    run_fixture_start(fixture);
+    run_fixture_run_to(fixture, 50);
+    run_signal(&fixture->run, SIGTSTP);
+    run_fixture_run_to(fixture, 99);
+    assert_int_equal(journal_count("signal"), 0);
+    run_fixture_run_to(fixture, 120);
+    assert_int_equal(journal_count("signal TSTP"), 1);
+    assert_int_equal(journal_count("stop ourselves"), 0); /* that is for when it has stopped */
+    run_fixture_end_command(W_EXITCODE(0, 0));
+    run_fixture_run_to_end(fixture);
+}
+
+static void suspend__while_waiting_for_a_holder__stops_ourselves(void **state)
+{
+    static const struct fake_answer held[] = {{.claim = CLAIM_HELD, .is_repeated = true}};
+    struct run_fixture *fixture = *state;
+    fixture->job.wait_ms = 5000;
+    run_fixture_play(STORE_CLAIM, held);
+    run_fixture_start(fixture);
+    run_fixture_run_to(fixture, 500);
+    run_signal(&fixture->run, SIGTSTP);
+    assert_int_equal(journal_count("500 stop ourselves"), 1);
+    run_fixture_run_to_end(fixture);
+    assert_int_equal(journal_count("finished 75"), 1);
+}
+
+static void suspend__stopped_itself__counts_when_it_has_the_terminal(void **state)
+{
+    struct run_fixture *fixture = *state;
+    start_on_terminal(fixture);
+    fake_command_stopped(SIGSTOP);
+    assert_int_equal(journal_count("stop ourselves"), 0);
+    fake_terminal.is_at_command = true;
+    fake_command_stopped(SIGSTOP);
+    assert_int_equal(journal_count("stop ourselves"), 1);
+    run_fixture_end_command(W_EXITCODE(0, 0));
+    run_fixture_run_to_end(fixture);
+}
+
+static void suspend__nobody_could_continue_us__command_goes_on(void **state)
+{
+    struct run_fixture *fixture = *state;
+    start_on_terminal(fixture);
+    fake_terminal.is_orphaned = true;
+    fake_command_stopped(SIGTSTP);
+    assert_int_equal(journal_count("stop ourselves"), 0);
+    assert_int_equal(journal_count("continue foreground"), 1);
+    run_fixture_end_command(W_EXITCODE(0, 0));
+    run_fixture_run_to_end(fixture);
+    assert_events("debug claim_won\n"
+                  "debug run_finished\n");
+}
+
+static void suspend__stopped_while_it_is_ended__goes_on(void **state)
+{
+    struct run_fixture *fixture = *state;
+    start_on_terminal(fixture);
+    run_signal(&fixture->run, SIGTERM);
+    fake_command_stopped(SIGTSTP);
+    assert_int_equal(journal_count("continue foreground"), 1);
+    run_fixture_end_command(W_EXITCODE(0, SIGTERM));
+    run_fixture_run_to_end(fixture);
+}
+
+static void suspend__ctrl_c_with_the_terminal__is_a_stop_that_was_asked_for(void **state)
+{
+    struct run_fixture *fixture = *state;
+    start_on_terminal(fixture);
+    run_fixture_end_command(W_EXITCODE(0, SIGINT));
+    run_fixture_run_to_end(fixture);
+    assert_true(fixture->run.is_interrupted);
+    assert_int_equal(journal_count("release stopped 130"), 1);
+    assert_int_equal(journal_count("restore modes"), 1);
+    assert_int_equal(journal_count("finished 130"), 1);
 }
 
 int main(void)
@@ -176,7 +257,13 @@ int main(void)
         CASE(suspend__ended_meanwhile__does_not_stop),
         CASE(suspend__wants_the_terminal_we_have__gets_it),
         CASE(suspend__no_terminal__left_to_who_stopped_it),
-        CASE(suspend__while_claiming__stops_ourselves),
+        CASE(suspend__while_a_claim_is_out__does_not_stop),
+        CASE(suspend__won_meanwhile__stops_the_command),
+        CASE(suspend__while_waiting_for_a_holder__stops_ourselves),
+        CASE(suspend__stopped_itself__counts_when_it_has_the_terminal),
+        CASE(suspend__nobody_could_continue_us__command_goes_on),
+        CASE(suspend__stopped_while_it_is_ended__goes_on),
+        CASE(suspend__ctrl_c_with_the_terminal__is_a_stop_that_was_asked_for),
     };
     return cmocka_run_group_tests_name("run_suspend", tests, NULL, NULL);
 }

@@ -161,6 +161,29 @@ static void thousand_cycles__all_updates_of_leases_are_hot(void **state)
     assert_true(pg_person_number(fixture, "SELECT pg_relation_size('leases') / 8192") <= 4);
 }
 
+/* A run whose release told no outcome is unfinished: the next claim closes it, short or not. */
+static void released_without_outcome__next_claim__closes_the_run(void **state)
+{
+    struct pg_fixture *fixture = *state;
+    struct pg_client *client = &fixture->clients[0];
+    struct pg_contender one, next;
+    pg_contender_init(&one, pg_fixture_key(fixture));
+    assert_int_equal(pg_contender_claim(&one, client), CLAIM_WON);
+    struct release_item item = {.key = one.item.key,
+                                .holder = one.holder,
+                                .fence = one.item.fence,
+                                .run_id = one.run_id,
+                                .status = -1};
+    struct store_request request = {.kind = STORE_RELEASE,
+                                    .u.release = {.items = &item, .count = 1}};
+    assert_int_equal(pg_client_ask(client, &request), STORE_ANSWERED);
+    assert_int_equal(item.verdict, RELEASE_RELEASED);
+    assert_false(item.is_recorded);
+    pg_contender_init(&next, one.item.key);
+    assert_int_equal(pg_contender_claim(&next, client), CLAIM_WON);
+    assert_string_equal(next.item.abandoned, one.run_id);
+}
+
 /* The server's clock was stepped back by an hour after the claim. */
 static void clock_stepped_back__release__frees_the_key_and_its_hold(void **state)
 {
@@ -364,6 +387,7 @@ int main(void)
         cmocka_unit_test(twenty_race_for_a_slot__one_starts_it),
         cmocka_unit_test(held__two_hundred_lose__no_wal_and_no_xid),
         cmocka_unit_test(thousand_cycles__all_updates_of_leases_are_hot),
+        cmocka_unit_test(released_without_outcome__next_claim__closes_the_run),
         cmocka_unit_test(clock_stepped_back__release__frees_the_key_and_its_hold),
         cmocka_unit_test(clock_stepped_forward__renewal__says_expired),
         cmocka_unit_test(one_of_three_rows_locked__renewal__renews_the_others),

@@ -42,6 +42,8 @@ static const struct place {
     {"sqlite:", "", "/h", "/h/.local/state/leaserun/leaserun.db"},
     {"sqlite:", "relative", "/h", "/h/.local/state/leaserun/leaserun.db"},
     {"sqlite:", NULL, NULL, NULL},
+    {"sqlite:/h/.local/state/leaserun/leaserun.db", NULL, "/h",
+     "/h/.local/state/leaserun/leaserun.db"},
 };
 
 /* Returns the number of the first place that is wrong, 0 for none. */
@@ -53,7 +55,8 @@ static int check_places(void)
         set_variable("XDG_STATE_HOME", places[i].state_home);
         set_variable("HOME", places[i].home);
         bool is_found = sqlite_file_resolve(places[i].url, &file, &err);
-        if (is_found != (places[i].path != NULL) ||
+        bool is_usual = strstr(places[i].url, "leaserun.db") != NULL || places[i].url[7] == '\0';
+        if (is_found != (places[i].path != NULL) || (is_found && file.is_default != is_usual) ||
             (is_found && strcmp(file.path, places[i].path) != 0) ||
             (!is_found && (err.kind != ERROR_CONFIG || err.text[0] == '\0')))
             return (int)i + 1;

@@ -3,7 +3,7 @@
  *
  * LEASERUN_TEST_STORE says which: "sqlite" (and unset) a file in a folder of its own, "postgresql"
  * the server of LEASERUN_TEST_PG in a schema of its own, anything else is a URL as it is. Without
- * LEASERUN_TEST_PG the program for PostgreSQL is skipped (status 77).
+ * LEASERUN_TEST_PG the cases for PostgreSQL are skipped.
  *
  * Functions that ask wait, turning the loop, until the one answer has come, and fail the case when
  * the store could not serve the request. */
@@ -17,7 +17,7 @@
 #include <uv.h>
 
 #define FOREVER_MS  600000 /* a ttl that does not end during a test */
-#define MOMENT_MS   200    /* a ttl that does */
+#define MOMENT_MS   400    /* a ttl that does */
 #define SECOND_US   INT64_C(1000000)
 #define OTHER_FENCE 1000000000
 

@@ -2,6 +2,7 @@
 #include "store/postgresql/pg_ops.h"
 
 #include "base/mem.h"
+#include "store/postgresql/pg_quick.h"
 #include "store/postgresql/pg_sql.h"
 
 #include <inttypes.h>
@@ -13,7 +14,8 @@ const struct pg_op pg_ops[STORE_KIND_COUNT] = {
     [STORE_CLAIM] = {.name = "the claim",
                      .writes = true,
                      .build = pg_claim_build,
-                     .read = pg_claim_read},
+                     .read = pg_claim_read,
+                     .has_other_way = pg_quick_claim_has_other_way},
     [STORE_RENEW] = {.name = "the renewal",
                      .writes = true,
                      .build = pg_renew_build,

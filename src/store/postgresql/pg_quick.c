@@ -6,7 +6,6 @@
 #include "store/postgresql/pg_sql.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 /* Most of what a statement costs on a new connection is its own parsing and planning, so the
  * commonest case has statements of its own: one key, no slot, nothing to recover. They act only

@@ -27,8 +27,10 @@ static const char item_sql[] =
 
 /* Of the three answers: the rows lease and run are as they were before the statement. */
 
+/* revoked, of a released row: its run has not told its end, and the next claim is to close it. */
 static const char release_sql[] =
-    ", freed AS (UPDATE @leases AS lease SET " ENDS_NOW " FROM item "
+    ", freed AS (UPDATE @leases AS lease "
+    "SET revoked = lease.revoked OR item.outcome IS NULL, " ENDS_NOW " FROM item "
     "WHERE lease.key {=} item.key AND lease.holder {=} item.holder "
     "AND lease.fence {=} item.fence AND NOT lease.released RETURNING lease.key)"
     ", written AS (UPDATE @runs AS run SET outcome = item.outcome, status = item.status, "

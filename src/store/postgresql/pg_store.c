@@ -260,7 +260,7 @@ static void on_answered(void *owner, const PGresult *result, bool is_doubtful)
     struct pg_store *store = owner;
     struct error note = {0};
     if (is_rows(result) && pg_server_read_reply(&store->server, result, &note))
-        store->hooks.note(store->hooks.store, note.text);
+        store->hooks.note(store->hooks.store, false, note.text);
     if (store->state == STATE_GREETING)
         read_greeting(store, result);
     else if (store->state != STATE_BUSY)

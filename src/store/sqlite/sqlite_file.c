@@ -52,29 +52,36 @@ static char *absolute(const char *path, struct error *err)
     return mem_printf("%s/%s", here, path);
 }
 
+static char *default_path(struct error *err)
+{
+    MEM_AUTOFREE char *folder = default_folder(err);
+    return folder == NULL ? NULL : mem_printf("%s/" NAME, folder);
+}
+
+static bool is_default_path(const char *path)
+{
+    struct error ignored;
+    MEM_AUTOFREE char *usual = default_path(&ignored);
+    return usual != NULL && strcmp(path, usual) == 0;
+}
+
 bool sqlite_file_resolve(const char *url, struct sqlite_file *ret_file, struct error *err)
 {
     const char *given = url + strlen(SCHEME);
-    struct sqlite_file file = {.is_default = given[0] == '\0'};
-    if (file.is_default) {
-        file.folder = default_folder(err);
-        if (file.folder == NULL)
-            return false;
-        file.path = mem_printf("%s/" NAME, file.folder);
-    } else {
-        file.path = absolute(given, err);
-        if (file.path == NULL)
-            return false;
-        const char *slash = strrchr(file.path, '/');
-        if (slash[1] == '\0') {
-            error_set(err, ERROR_CONFIG, "%s names a folder: the store is a file", url);
-            free(file.path);
-            return false;
-        }
-        file.folder = slash == file.path ? mem_strdup("/")
-                                         : mem_strndup(file.path, (size_t)(slash - file.path));
+    char *path = given[0] == '\0' ? default_path(err) : absolute(given, err);
+    if (path == NULL)
+        return false;
+    const char *slash = strrchr(path, '/');
+    if (slash[1] == '\0') {
+        error_set(err, ERROR_CONFIG, "%s names a folder: the store is a file", url);
+        free(path);
+        return false;
     }
-    *ret_file = file;
+    *ret_file = (struct sqlite_file){
+        .path = path,
+        .folder = slash == path ? mem_strdup("/") : mem_strndup(path, (size_t)(slash - path)),
+        .is_default = is_default_path(path),
+    };
     return true;
 }
 

@@ -9,7 +9,7 @@
 struct sqlite_file {
     char *path;      /* absolute */
     char *folder;    /* the one that it lies in */
-    bool is_default; /* nobody named it: all missing folders are made, not only the last */
+    bool is_default; /* the usual place: all missing folders are made, not only the last */
 };
 
 /* sqlite:PATH, relative to the working directory. An empty PATH is /var/lib/leaserun/leaserun.db

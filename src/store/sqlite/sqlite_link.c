@@ -5,7 +5,6 @@
 #include "base/now.h"
 #include "base/random.h"
 #include "store/sqlite/sqlite_liveness.h"
-#include "store/sqlite/sqlite_ops.h"
 #include "store/sqlite/sqlite_schema.h"
 
 #include <errno.h>
@@ -201,7 +200,7 @@ bool sqlite_link_open(struct sqlite_link *link)
 
 void sqlite_link_close(struct sqlite_link *link)
 {
-    for (int i = 0; i < SQLITE_SQL_MAX; i++) {
+    for (int i = 0; i < SQL_COUNT; i++) {
         sqlite3_finalize(link->statements[i]);
         link->statements[i] = NULL;
     }
@@ -211,7 +210,7 @@ void sqlite_link_close(struct sqlite_link *link)
 
 /* ---- statements -------------------------------------------------------------------------- */
 
-sqlite3_stmt *sqlite_link_statement(struct sqlite_link *link, int which)
+sqlite3_stmt *sqlite_link_statement(struct sqlite_link *link, enum sqlite_sql which)
 {
     sqlite3_stmt **statement = &link->statements[which];
     if (*statement == NULL) {
@@ -307,7 +306,7 @@ void sqlite_link_rollback(struct sqlite_link *link)
 {
     if (link->db == NULL || sqlite3_get_autocommit(link->db))
         return;
-    for (int i = 0; i < SQLITE_SQL_MAX; i++)
+    for (int i = 0; i < SQL_COUNT; i++)
         if (link->statements[i] != NULL)
             sqlite3_reset(link->statements[i]);
     sqlite3_exec(link->db, "ROLLBACK", NULL, NULL, NULL);

@@ -11,7 +11,39 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SQLITE_SQL_MAX 32 /* more than enum sqlite_sql has */
+/* The statements, in the order of enum store_kind; their text is in sqlite_ops.c. */
+enum sqlite_sql {
+    SQL_BEGIN,
+    SQL_COMMIT,
+    SQL_LEASE,
+    SQL_LEASE_WRITE,
+    /* claim */
+    SQL_RUN_OF_SLOT,
+    SQL_ONCE_SUCCEEDED,
+    SQL_NEXT_FENCE,
+    SQL_RUN_AGAIN,
+    SQL_RUN_START,
+    SQL_RUN_MISS,
+    SQL_RUN_ABANDON,
+    /* release */
+    SQL_RUN_FINISH,
+    SQL_RUN_OUTCOME,
+    /* undo */
+    SQL_RUN_UNDO,
+    SQL_LAST_SLOT,
+    /* status, history */
+    SQL_LEASES,
+    SQL_RUNS,
+    /* purge, forget */
+    SQL_LEASES_PURGE,
+    SQL_RUNS_PURGE,
+    SQL_LEASE_FORGET,
+    SQL_RUNS_FORGET,
+    SQL_RUNS_CLOSE,
+    SQL_COUNT
+};
+
+extern const char *const sqlite_ops_sql[SQL_COUNT];
 
 struct sqlite_self;
 
@@ -19,7 +51,7 @@ struct sqlite_link {
     struct sqlite_file file;
     struct sqlite_self *self;
     sqlite3 *db; /* NULL: closed */
-    sqlite3_stmt *statements[SQLITE_SQL_MAX];
+    sqlite3_stmt *statements[SQL_COUNT];
 
     /* of the request that is being served */
     const atomic_bool *is_given_up; /* nobody waits for the answer any more; NULL: never */
@@ -45,8 +77,8 @@ bool sqlite_link_begin(struct sqlite_link *link);
 bool sqlite_link_commit(struct sqlite_link *link);   /* also rolls back what nobody waits for */
 void sqlite_link_rollback(struct sqlite_link *link); /* nothing when none is open */
 
-/* The statement of enum sqlite_sql, prepared once for each connection, ready to be bound. */
-sqlite3_stmt *sqlite_link_statement(struct sqlite_link *link, int which);
+/* Prepared once for each connection, ready to be bound. */
+sqlite3_stmt *sqlite_link_statement(struct sqlite_link *link, enum sqlite_sql which);
 
 enum sqlite_step {
     SQLITE_STEP_ROW, /* the caller resets the statement when it has read */

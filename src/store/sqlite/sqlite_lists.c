@@ -70,9 +70,9 @@ bool sqlite_status(struct sqlite_link *link, struct store_request *request)
 
 static enum run_outcome parse_outcome(const char *name)
 {
-    for (int outcome = OUTCOME_NONE + 1; name != NULL && outcome < OUTCOME_COUNT; outcome++)
-        if (strcmp(name, run_outcome_name(outcome)) == 0)
-            return outcome;
+    for (int i = OUTCOME_NONE + 1; name != NULL && i < OUTCOME_COUNT; i++)
+        if (strcmp(name, run_outcome_name((enum run_outcome)i)) == 0)
+            return (enum run_outcome)i;
     return OUTCOME_NONE;
 }
 

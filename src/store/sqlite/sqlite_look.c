@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "store/sqlite/sqlite_look.h"
 
-#include "store/sqlite/sqlite_ops.h"
-
 #include <stdio.h>
 #include <string.h>
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "store/sqlite/sqlite_row.h"
 
-#include "store/sqlite/sqlite_ops.h"
-
 #include <stdio.h>
 
 static void copy_text(sqlite3_stmt *statement, int column, char *ret_text, size_t room)

@@ -43,7 +43,7 @@ static void finish_close(struct state *state)
 static void tell_notes(struct state *state)
 {
     for (size_t i = 0; i < state->link.note_count; i++)
-        state->hooks.note(state->hooks.store, state->link.notes[i]);
+        state->hooks.note(state->hooks.store, true, state->link.notes[i]);
     sqlite_link_clear_notes(&state->link);
 }
 
