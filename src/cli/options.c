@@ -165,13 +165,20 @@ static bool take_answer(struct parsing *parsing, int answer, char **argv, struct
     return refuse_argument(parsing, typed, err);
 }
 
+/* "run -- -KEY -- COMMAND": a command does not begin like this. */
+static bool is_odd_key(const char *word, const char *next)
+{
+    return word[0] == '-' && next != NULL && strcmp(next, "--") == 0;
+}
+
 /* run: "[options] KEY -- COMMAND [ARG...]". */
 static bool take_argv(struct options *options, int argc, char **argv, struct error *err)
 {
     if (optind >= argc)
         return error_set(err, ERROR_USAGE,
                          "run needs a key and a command: leaserun run KEY -- COMMAND");
-    if (optind > 1 && strcmp(argv[optind - 1], "--") == 0)
+    if (optind > 1 && strcmp(argv[optind - 1], "--") == 0 &&
+        !is_odd_key(argv[optind], argv[optind + 1]))
         return error_set(err, ERROR_USAGE,
                          "the key is missing before \"--\": leaserun run KEY -- COMMAND");
     add_operand(options, argv[optind++]);

@@ -55,8 +55,6 @@ struct command {
     bool is_guard_gone, is_dismissed, is_closing;
 };
 
-/* ---- to the guard ---- */
-
 /* Until we have reaped it, the number is the guard's. */
 static void kill_guard(struct command *command)
 {
@@ -87,8 +85,6 @@ static void watch_silence(struct command *command)
         alarm_stop(&command->silence);
 }
 
-/* ---- from the guard ---- */
-
 static void become_empty(struct command *command, enum guard_killer killer)
 {
     command->state = COMMAND_EMPTY;
@@ -96,19 +92,11 @@ static void become_empty(struct command *command, enum guard_killer killer)
     command->listener->empty(command->owner, killer);
 }
 
-static const char *path_of(char *const *environment)
-{
-    for (size_t i = 0; environment[i] != NULL; i++)
-        if (strncmp(environment[i], "PATH=", 5) == 0)
-            return environment[i] + 5;
-    return NULL;
-}
-
 static void on_not_started(struct command *command, const struct guard_message *message)
 {
     struct error why;
-    int exit_code = command_fault_explain(message, command->spec.argv[0],
-                                          path_of(command->spec.environment), &why);
+    int exit_code =
+        command_fault_explain(message, command->spec.argv[0], command->spec.environment, &why);
     command->state = COMMAND_CLEARING;
     command->listener->not_started(command->owner, exit_code, &why);
 }
@@ -172,8 +160,6 @@ static enum guard_link_heard read_messages(struct command *command)
     } while (heard == GUARD_LINK_MESSAGE && command->socket.fd >= 0);
     return heard;
 }
-
-/* ---- the guard's end ---- */
 
 /* What the guard leaves has come to us, its orphans' subreaper; the command itself was killed by
  * the kernel with its parent. */
@@ -239,8 +225,6 @@ static void on_silence(struct alarm *alarm)
     kill_guard(command);
 }
 
-/* ---- open ---- */
-
 static void on_refusal(struct alarm *alarm)
 {
     struct command *command = LIST_OBJECT(alarm, struct command, refusal);
@@ -283,8 +267,6 @@ int64_t command_guard_pid(const struct command *command)
 {
     return command->guard;
 }
-
-/* ---- orders ---- */
 
 void command_hold(struct command *command, const char *holder)
 {
@@ -372,8 +354,6 @@ void command_reap_strangers(void)
 {
     guards_reap_strangers();
 }
-
-/* ---- close ---- */
 
 static void on_closed(struct handles *handles)
 {

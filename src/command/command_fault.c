@@ -20,6 +20,14 @@ static bool is_file(const char *path)
     return stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
 }
 
+static const char *path_of(char *const *environment)
+{
+    for (size_t i = 0; environment[i] != NULL; i++)
+        if (strncmp(environment[i], "PATH=", 5) == 0)
+            return environment[i] + 5;
+    return PATH_DEFAULT;
+}
+
 /* The file that execvp(3) means by program, where there is one. */
 static bool find_file(const char *program, const char *path_list, char ret_path[PATH_MAX])
 {
@@ -113,10 +121,13 @@ static int explain_refused(const char *program, const char *path_list, int errno
 static int explain_exec(int errno_value, const char *program, const char *path_list,
                         struct error *ret_why)
 {
-    const char *searched = path_list == NULL ? PATH_DEFAULT : path_list;
-    if (errno_value == ENOENT || errno_value == ENOTDIR)
-        return explain_missing(program, searched, ret_why);
-    return explain_refused(program, searched, errno_value, ret_why);
+    char path[PATH_MAX];
+    /* execvp(3) says EACCES too when only some folder of PATH could not be searched. */
+    bool is_unfound = errno_value == EACCES && strchr(program, '/') == NULL &&
+                      !find_file(program, path_list, path);
+    if (errno_value == ENOENT || errno_value == ENOTDIR || is_unfound)
+        return explain_missing(program, path_list, ret_why);
+    return explain_refused(program, path_list, errno_value, ret_why);
 }
 
 static int explain_fork(int errno_value, const char *program, struct error *ret_why)
@@ -130,7 +141,7 @@ static int explain_fork(int errno_value, const char *program, struct error *ret_
 }
 
 int command_fault_explain(const struct guard_message *not_started, const char *program,
-                          const char *path_list, struct error *ret_why)
+                          char *const *environment, struct error *ret_why)
 {
     switch (not_started->stage) {
     case GUARD_STAGE_FORK:
@@ -140,7 +151,7 @@ int command_fault_explain(const struct guard_message *not_started, const char *p
                         "cannot enter the working directory of %s", program);
         return EXIT_SYSTEM;
     case GUARD_STAGE_EXEC:
-        return explain_exec(not_started->number, program, path_list, ret_why);
+        return explain_exec(not_started->number, program, path_of(environment), ret_why);
     }
     return EXIT_SYSTEM;
 }

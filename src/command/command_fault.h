@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "guard/guard_protocol.h"
 
-/* program is the command's first word; path_list is the PATH it was searched in, NULL for none.
- * The files are looked at now, as the current process sees them. */
+/* program is the command's first word, environment what it was to get: its PATH was searched. The
+ * files are looked at now, as the current process sees them. */
 int command_fault_explain(const struct guard_message *not_started, const char *program,
-                          const char *path_list, struct error *ret_why);
+                          char *const *environment, struct error *ret_why);

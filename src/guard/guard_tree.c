@@ -54,8 +54,6 @@ static void become_empty(struct guard *guard)
     tell(guard, &(struct guard_message){.kind = GUARD_EMPTY, .killer = guard->killer});
 }
 
-/* ---- from GUARD_START to the command's end ---- */
-
 static void tell_not_started(struct guard *guard, int errno_value, enum guard_stage stage)
 {
     struct guard_message message = {
@@ -152,8 +150,6 @@ void guard_tree_on_children(struct guard *guard)
     else if (guard->ending.is_killing)
         guard_tree_kill(guard, GUARD_KILLER_NONE);
 }
-
-/* ---- what falls due ---- */
 
 static bool is_leaserun_stopped(const struct guard *guard)
 {

@@ -57,6 +57,8 @@ static const struct {
     {{"run"}, "needs a key"},
     {{"run", "--ttl", "9s"}, "needs a key"},
     {{"run", "--", "true"}, "key is missing"},
+    {{"run", "--", "true", "--", "true"}, "key is missing"},
+    {{"run", "--", "-k"}, "key is missing"},
     {{"run", "k"}, "leaserun run k -- COMMAND"},
     {{"run", "k", "true"}, "leaserun run k -- true"},
     {{"run", "k", "--once", "--", "true"}, "--once stands behind the key"},
@@ -93,6 +95,21 @@ static void bad_words__usage_and_a_sentence_that_helps(void **state)
         if (parse(bad[i].words, &options, &error) || error.kind != ERROR_USAGE ||
             strstr(error.text, bad[i].said) == NULL)
             fail_msg("%s %s: %s", bad[i].words[0], bad[i].words[1], error.text);
+        options_done(&options);
+    }
+}
+
+static void key_that_looks_like_an_option__stands_between_two_dashes(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"-k", "--ttl", "--"};
+    for (size_t i = 0; i < CASE_COUNT(keys); i++) {
+        struct options options;
+        struct error error;
+        assert_true(PARSE(&options, &error, "run", "--once", "--", keys[i], "--", "env", "-i"));
+        assert_string_equal(options.config.job.key, keys[i]);
+        assert_string_equal(options.argv[0], "env");
+        assert_string_equal(options.argv[1], "-i");
         options_done(&options);
     }
 }
@@ -176,6 +193,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(run__options_key_and_the_command_untouched),
         cmocka_unit_test(bad_words__usage_and_a_sentence_that_helps),
+        cmocka_unit_test(key_that_looks_like_an_option__stands_between_two_dashes),
         cmocka_unit_test(others__options_before_and_behind_the_operands),
         cmocka_unit_test(help_and_version__need_nothing_else),
         cmocka_unit_test(settle__options_over_the_file_over_the_defaults),

@@ -26,6 +26,7 @@ teardown() {
     if [ -n "${SERVER:-}" ]; then
         kill -CONT "$(pg_pid "$SERVER")" 2>/dev/null || true
         pg_stop "$SERVER" immediate
+        rm -rf "${PG_ROOT:?}/$SERVER"
     fi
 }
 
@@ -200,6 +201,17 @@ start_lasting() { # MS OPTION...
     measured 'from the end of the outage to the next renewal' $(($(now_ms) - before))
     expect_within $(($(now_ms) - before)) 0 1500 # what failed is repeated within a second
     survived "$PID" 10
+    expect_equal "$(direct history --json "$KEY" | json_field outcome)" succeeded
+}
+
+# 3.5 s: `check` promises that a run with this ttl survives 4.7 s.
+@test "P6 silence swallows the connection and the next one, for less than the lease lasts: the run survives" {
+    proxy_start
+    LEASERUN_STORE=$PROXY_URL start_lasting 10500 --ttl 12s
+    proxy blackhole on
+    sleep 3.5
+    proxy blackhole off
+    survived "$PID" 20
     expect_equal "$(direct history --json "$KEY" | json_field outcome)" succeeded
 }
 

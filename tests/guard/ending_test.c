@@ -45,8 +45,6 @@ static int64_t all_gone_at(const struct pids *pids)
 /* Some milliseconds when the machine is idle (they are printed); this much when it is not. */
 #define SOON_MS 200
 
-/* ---- the fake leaserun ---- */
-
 static int give_back(int argc, char **argv)
 {
     char store[128] = "";
@@ -66,8 +64,6 @@ static void check_given_back(struct scene *scene)
     assert_string_equal(line, "release --store-fd N --holder host/1/nonce -- the key "
                               "(25 sqlite:/nowhere leaserun)");
 }
-
-/* ---- asked for ---- */
 
 static void stop__command_has_a_handler__hears_it_once(void **state)
 {
@@ -132,14 +128,12 @@ static void stop__tree_that_respawns__ends(void **state)
     int64_t asked = now_boot_ms();
     command_stop(scene->command, SIGKILL, asked);
     scene_wait(scene, &scene->empty_count, 1);
-    print_message("respawning tree gone after %d ms\n", (int)(scene->empty_boot_ms - asked));
+    print_message("# respawning tree gone after %d ms\n", (int)(scene->empty_boot_ms - asked));
     assert_in_range(scene->empty_boot_ms - asked, 0, SOON_MS);
     processes_below(&below, "/proc", (pid_t)command_guard_pid(scene->command), NULL, 0, true);
     assert_int_equal(below.count, 0);
     assert_int_equal(scene->guard_died_count, 0);
 }
-
-/* ---- the deadline ---- */
 
 static void deadline__leaserun_answers__is_told_and_lives(void **state)
 {
@@ -229,7 +223,7 @@ static void check_deadline_kills_both(struct scene *scene, void (*play)(struct s
     pid_t leaserun = fork_leaserun(scene, play);
     struct pids pids = wait_pids(scene);
     int64_t gone = all_gone_at(&pids);
-    print_message("tree gone %d ms after the deadline\n", (int)(gone - kill_at));
+    print_message("# tree gone %d ms after the deadline\n", (int)(gone - kill_at));
     assert_in_range(gone - kill_at, 0, SOON_MS);
     assert_int_equal(waitpid(leaserun, &status, 0), leaserun);
     assert_in_range(now_boot_ms() - kill_at, 0, most_ms);
@@ -289,8 +283,6 @@ static void continue__past_the_deadline__runs_nothing(void **state)
     assert_string_equal(ran, "");
 }
 
-/* ---- leaserun dies ---- */
-
 static void leaserun_killed__tree_dies_and_the_lease_is_given_back(void **state)
 {
     struct scene *scene = *state;
@@ -299,7 +291,7 @@ static void leaserun_killed__tree_dies_and_the_lease_is_given_back(void **state)
     int64_t killed = now_boot_ms();
     kill(leaserun, SIGKILL);
     int64_t gone = all_gone_at(&pids);
-    print_message("tree gone %d ms after leaserun\n", (int)(gone - killed));
+    print_message("# tree gone %d ms after leaserun\n", (int)(gone - killed));
     assert_in_range(gone - killed, 0, SOON_MS);
     waitpid(leaserun, NULL, 0);
     check_given_back(scene);
@@ -329,8 +321,6 @@ static void leaserun_dismissed_it__nothing_is_given_back(void **state)
     assert_string_equal(release, "");
 }
 
-/* ---- the guard dies, or does not answer ---- */
-
 static void guard_killed__leaserun_ends_the_tree(void **state)
 {
     struct scene *scene = *state;
@@ -340,7 +330,7 @@ static void guard_killed__leaserun_ends_the_tree(void **state)
     int64_t killed = now_boot_ms();
     kill((pid_t)command_guard_pid(scene->command), SIGKILL);
     scene_wait(scene, &scene->empty_count, 1);
-    print_message("tree gone %d ms after the guard\n", (int)(scene->empty_boot_ms - killed));
+    print_message("# tree gone %d ms after the guard\n", (int)(scene->empty_boot_ms - killed));
     assert_in_range(all_gone_at(&pids) - killed, 0, SOON_MS);
     assert_int_equal(scene->guard_died_count, 1);
     assert_true(scene->guard_died_boot_ms <= scene->empty_boot_ms);

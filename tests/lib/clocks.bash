@@ -72,3 +72,17 @@ server_clock() { # NAME SECONDS
 server_offset() { # NAME
     pg_sql "$1" postgres "select round(extract(epoch from clock_timestamp()) - $(date +%s.%N))"
 }
+
+# ---- expectations --------------------------------------------------------------------------
+
+# One try for the key by another host ends with this status.
+expect_try() { # STATUS
+    run --separate-stderr leaserun run "$KEY" -- true
+    expect_status "$1"
+}
+
+# It did what it was to do and said nothing.
+ended_well() { # PID SECONDS
+    finish "$1" "$2"
+    expect_equal "$STATUS $(started_stderr "$1")" "0 "
+}

@@ -58,7 +58,7 @@ static void on_restored(void *owner)
     uv_stop(&client->fixture->loop);
 }
 
-static void on_note(void *owner, const char *text)
+static void on_note(void *owner, bool is_grave, const char *text)
 {
     struct pg_client *client = owner;
     client->note_count++;

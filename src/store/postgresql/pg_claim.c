@@ -40,6 +40,7 @@ static const char look_sql[] =
     "lease.run_id AS lease_run_id, lease.attempt AS lease_attempt, lease.acquired_at, "
     "lease.released, lease.revoked, lease.not_before, lease.slot AS lease_slot, "
     "LEAST(lease.expires_at, item.now {+} #span(lease.ttl_ms)) AS expires_at, "
+    "lease.expires_at {>} (item.now {+} #span(lease.ttl_ms)) AS is_too_long, "
     "own.run_id AS own_run_id, own.outcome AS own_outcome, "
     "other.run_id AS slot_run_id, other.outcome AS slot_outcome, "
     "CASE WHEN item.is_once THEN EXISTS (SELECT 1 FROM @runs AS once WHERE once.is_once "
@@ -66,6 +67,14 @@ static const char judged_sql[] =
     "WHEN NOT released AND expires_at {>} now THEN 'held' "
     "WHEN not_before {>} now AND acquired_at {<=} now THEN 'held' "
     "ELSE 'free' END AS verdict FROM look)";
+
+/* No lease lasts longer than its ttl: this one was written before the server's clock was stepped
+ * back. Should its holder be dead, nobody else would ever shorten it. */
+static const char shortened_sql[] =
+    ", shortened AS (UPDATE @leases AS lease SET "
+    "expires_at = !clock_timestamp() {+} #span(lease.ttl_ms) FROM judged AS j "
+    "WHERE j.verdict {=} 'held' AND j.is_too_long AND lease.key {=} j.key AND NOT lease.released "
+    "AND lease.expires_at {>} (!clock_timestamp() {+} #span(lease.ttl_ms)))";
 
 /* A hold from before the server's clock was stepped back is none. */
 static const char won_sql[] =
@@ -226,6 +235,7 @@ void pg_claim_build(struct pg_task *task, struct pg_statement *statement)
     text_add(&sql, item_sql);
     text_add(&sql, look_sql);
     text_add(&sql, judged_sql);
+    text_add(&sql, shortened_sql);
     text_add(&sql, won_sql);
     text_add(&sql, runs_sql);
     text_add(&sql, answer_sql);

@@ -6,6 +6,7 @@
 #include "store/postgresql/pg_sql.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* Most of what a statement costs on a new connection is its own parsing and planning, so the
  * commonest case has statements of its own: one key, no slot, nothing to recover. They act only
@@ -92,6 +93,11 @@ enum pg_next pg_quick_read_claim(struct pg_task *task, const PGresult *result)
     item->abandoned_fence = 0;
     item->is_first_to_tell = false;
     return PG_NEXT_DONE;
+}
+
+bool pg_quick_claim_has_other_way(const struct pg_task *task, const char *sqlstate)
+{
+    return pg_quick_fits_claim(task) && strcmp(sqlstate, "23505") == 0;
 }
 
 bool pg_quick_fits_release(const struct pg_task *task)
