@@ -11,7 +11,6 @@
  * a call of this header, and none after command_close has been called. */
 #pragma once
 #include "base/error.h"
-#include "base/fds.h"
 #include "guard/guard_protocol.h"
 #include "loop/alarm.h"
 #include "loop/signals.h"
@@ -39,7 +38,6 @@ struct command_spec {
     const char *key;
     char *const *argv;
     char *const *environment; /* leaserun's, less LEASERUN_* secrets */
-    const struct fds *given;  /* descriptors above 2 that the command gets */
     const struct signals_given *signals;
     const char *store_url, *store_schema; /* for the guard's memfd: never in an argv */
     const char *job;                      /* LEASERUN_JOB, NULL for none */

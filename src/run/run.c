@@ -402,7 +402,6 @@ static bool open_command(struct run *run, struct error *err)
         .key = run->spec.job->key,
         .argv = run->spec.argv,
         .environment = run->spec.environment,
-        .given = run->spec.given,
         .signals = run->spec.signals,
         .store_url = run->spec.store->url,
         .store_schema = run->spec.store->schema,

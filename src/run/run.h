@@ -2,6 +2,7 @@
 /* One run of one job: owns the claim, the command with its guard, the renewals and the release,
  * and performs what run_state says. It logs every fault once and ends with an exit status. */
 #pragma once
+#include "base/fds.h"
 #include "base/time_text.h"
 #include "command/command.h"
 #include "conf/job.h"

@@ -17,11 +17,10 @@ KEYS=(
     $'\u202eright to left' 'مفتاح' 'מפתח' '鍵' '🔑' '👩‍💻' '👩💻'
     "it's" '"quoted"' "'; drop table leases; --" '$1' '%' '%s%n' '_' '100%' '\' '\\' '\0' '\x41' A
     ../x ./x /x x 'a/b' 'a|b' 'a,b' '{a,b}' '{"a"}' NULL null '*' '~' '$HOME' '`id`' '#' ';'
-    $'tab\there' 'tab here' $'\t' ' ' $'\r' $'bell\a' $'\e[31mred\e[0m' $'\x01' $'\x7f'
+    $'tab\there' 'tab here' $'\t' ' ' $'\r' $'bell\a' $'\e[31mred\e[0m' $'\x01' $'\x7f' $'\u009b31mred'
     -k -- --ttl --help -- =
     "$long" "${long:1}1" "$accented"
 )
-[ "${KEYS[*]/#--/}" ] # shellcheck: an array
 
 teardown() {
     stop_started
@@ -89,9 +88,7 @@ unique_keys() {
 @test "what is shown to people has a key on its line, without what moves a terminal" {
     for command in status history; do
         run -0 leaserun $command
-        for line in "${lines[@]}"; do
-            [[ $line != *[$'\001'-$'\037'$'\177']* ]]
-        done
+        run -1 grep -P '[\x01-\x1f\x7f-\x9f\x{2028}-\x{202e}\x{2066}-\x{2069}]' <<<"$output"
     done
     expect_equal "$(leaserun status | wc -l)" "$(($(leaserun status --json | wc -l) + 1))"
 }
@@ -102,7 +99,7 @@ unique_keys() {
             run --separate-stderr leaserun run --log-level debug --log-format $format "$key" -- true
             expect_status 0
             [ "$(wc -l <<<"$stderr")" -eq "$(grep -cE 'claim_won|run_finished|the lease is ours|has ended' <<<"$stderr")" ]
-            [[ ${stderr//$'\n'/} != *[$'\001'-$'\037'$'\177']* ]]
+            run -1 grep -P '[\x01-\x1f\x7f-\x9f\x{2028}-\x{202e}\x{2066}-\x{2069}]' <<<"$stderr"
         done
         run --separate-stderr leaserun run --log-level debug --log-format json "$key" -- true
         expect_equal "$(json_field key <<<"$stderr" | sort -u)" "$key"
@@ -134,10 +131,7 @@ unique_keys() {
 
 @test "a long key whose name is cut within a character: the run survives its connection's end" {
     [ "$STORE_KIND" = postgresql ] || skip 'a file has no connection'
-    start "$LEASERUN" run --ttl 5s "é$accented" -- true
-    finish "$PID" 5
-    expect_equal "$STATUS" 64
-    KEY=${accented:1}
+    KEY=a${accented:1} # with "leaserun:" before it, the 63rd byte is half an é
     start_holder --ttl 5s
     pg_sql main "$DATABASE" "select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and pid <> pg_backend_pid()" >/dev/null

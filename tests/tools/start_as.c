@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* Starts a program the way a careless parent would.
  *
- *   start_as [--close N]... [--block N]... [--ignore N]... -- PROGRAM [ARGUMENT...]
+ *   start_as [--close|--block|--ignore|--default N]... -- PROGRAM [ARGUMENT...]
  *
- * --close: the descriptor is closed. --block, --ignore: the signal's number. */
+ * --close: the descriptor is closed. --block, --ignore, --default: the signal's number (a shell
+ * ignores INT and QUIT in what it starts in the background). */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,6 +31,8 @@ int main(int argc, char **argv)
             block(number);
         else if (strcmp(argv[at], "--ignore") == 0)
             signal(number, SIG_IGN);
+        else if (strcmp(argv[at], "--default") == 0)
+            signal(number, SIG_DFL);
         else
             return 64;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* The PostgreSQL store: one connection, one request at a time. The connection is kept up in the
- * background, whether or not a request waits for it. */
+ * background from the first request on, whose key it is named after. */
 #include "base/list.h"
 #include "base/mem.h"
 #include "build_id.h"
@@ -341,7 +341,6 @@ static bool open_store(uv_loop_t *loop, const struct store_config *config,
     alarm_init(&store->greeting_limit, loop, on_greeting_limit);
     pg_connect_init(&store->connect, &store->sockets, &store->target, &connect_listener, store);
     store->connect.application_name = store->application_name;
-    pg_connect_start(&store->connect);
     *ret_state = store;
     return true;
 }
@@ -354,7 +353,7 @@ static void serve(void *state, struct store_request *request)
         .schema = store->schema,
         .server = &store->server,
     };
-    if (request->kind == STORE_CLAIM && request->u.claim.count > 0) /* from the next connect on */
+    if (request->kind == STORE_CLAIM && request->u.claim.count > 0)
         snprintf(store->application_name, sizeof store->application_name, "leaserun:%s",
                  request->u.claim.items[0].key);
     if (store->state == STATE_READY) {

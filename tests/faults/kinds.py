@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: ISC
+"""The kinds of faults, and the plan of a run: which kind comes when, drawn from a seed.
+
+A kind has a weight, a function that draws its details (so that the plan is whole before anything
+has begun), and one that injects it. `inject` returns False when there was nothing to strike.
+"""
+import collections
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import time
+
+TTL_S = 5
+HOT_KEYS = ('alpha', 'beta')
+STATEMENTS = {'claim': 'INTO .*leases', 'renewal': 'renewed AS', 'release': 'freed AS'}
+QUIET_S = 6  # between two faults of the server, so that something goes on meanwhile
+
+Fault = collections.namedtuple('Fault', 'number at kind node pick details')
+Kind = collections.namedtuple('Kind', 'weight draw inject')
+
+
+def plan(seed, seconds, node_count):
+    chance, at, quiet_until, faults = random.Random(seed), 1.0, 0.0, []
+    while at < seconds - 1:
+        kind = chance.choices(list(KINDS), [kind.weight for kind in KINDS.values()])[0]
+        details = KINDS[kind].draw(chance)
+        node, pick = chance.randrange(node_count), chance.random()
+        if kind not in OF_THE_SERVER or at >= quiet_until:
+            faults.append(Fault(len(faults) + 1, round(at, 2), kind, node, pick, details))
+            quiet_until = at + QUIET_S if kind in OF_THE_SERVER else quiet_until
+        at += chance.expovariate(1 / 0.7)
+    return faults
+
+
+# ---- processes ---------------------------------------------------------------------------------
+
+def choose(scene, fault):
+    """A leaserun of the node that has a worker, if there is one; else one that waits."""
+    with scene.lock:
+        live = [live for live in scene.live if live.node.number == fault.node]
+        busy = [one for one in live if one.find('worker') is not None]
+    candidates = busy or live
+    return candidates[int(fault.pick * len(candidates))] if candidates else None
+
+
+def strike(number, *roles):
+    def inject(scene, fault):
+        live = choose(scene, fault)
+        struck = [scene.strike(live, role, number) for role in roles] if live else []
+        for pidfd in struck:
+            if pidfd is not None:
+                os.close(pidfd)
+        return any(pidfd is not None for pidfd in struck)
+    return inject
+
+
+def stop(*roles):
+    def inject(scene, fault):
+        live = choose(scene, fault)
+        struck = [(scene.strike(live, role, signal.SIGSTOP), role) for role in roles] if live else []
+        struck = [(pidfd, role) for pidfd, role in struck if pidfd is not None]
+        if struck:
+            time.sleep(fault.details['seconds'])
+        random.Random(fault.pick).shuffle(struck)
+        for pidfd, role in struck:
+            scene.revive(pidfd, live, role)
+        return bool(struck)
+    return inject
+
+
+# ---- the network -------------------------------------------------------------------------------
+
+def cut(scene, fault):
+    with scene.nodes[fault.node].cut(fault.details['direction']):
+        time.sleep(fault.details['seconds'])
+
+
+def reset(scene, fault):
+    """Connections end, and for a while there are no new ones."""
+    node = scene.nodes[fault.node]
+    node.tell_proxy('refuse on')
+    node.tell_proxy('cut')
+    time.sleep(fault.details['seconds'])
+    node.tell_proxy('refuse off')
+
+
+def spoil(scene, fault):
+    """One message is lost, swallowed, or comes late."""
+    details = fault.details
+    node = scene.nodes[fault.node]
+    late_ms = [str(int(details['seconds'] * 1000))] if details['how'].startswith('delay') else []
+    for _ in range(details['times']):
+        node.tell_proxy(details['how'], *late_ms, STATEMENTS[details['of']])
+
+
+def draw_spoil(chance):
+    how = chance.choice(['lose-reply', 'lose-reply', 'lose-request', 'drop-reply', 'drop-request',
+                         'delay-reply', 'delay-request', 'delay-request'])
+    return {'how': how, 'of': chance.choice(list(STATEMENTS)), 'times': chance.choice([1, 1, 2]),
+            'seconds': round(chance.choice([chance.uniform(0.1, 1), chance.uniform(1, 8)]), 2)}
+
+
+# ---- the server --------------------------------------------------------------------------------
+
+def backend(scene, fault):
+    with scene.server.lock, contextlib.suppress(subprocess.CalledProcessError):
+        pids = scene.server.sql("select pid from pg_stat_activity where application_name "
+                                "like 'leaserun%' order by pid").split()
+        if pids:
+            os.kill(int(pids[int(fault.pick * len(pids))]), signal.Signals[fault.details['signal']])
+        return bool(pids)
+
+
+def restart(scene, fault):
+    with scene.server.lock:
+        scene.server.shell(f'pg_stop {scene.server.name} {fault.details["mode"]}')
+        time.sleep(fault.details['seconds'])
+        scene.server.shell(f'pg_start {scene.server.name}')
+
+
+def lock(scene, fault):
+    what = {'row': f"select 1 from leaserun.leases where key = '{fault.details['key']}' for update",
+            'table': 'lock table leaserun.leases in access exclusive mode'}[fault.details['what']]
+    with contextlib.suppress(subprocess.CalledProcessError):  # a restart comes between
+        scene.server.sql(f'begin; {what}; select pg_sleep({fault.details["seconds"]}); commit')
+
+
+def release(scene, fault):
+    """A person's word, straight to the server."""
+    key = HOT_KEYS[int(fault.pick * len(HOT_KEYS))]
+    scene.events.tell('release', key=key)
+    subprocess.run([scene.leaserun, 'release', '--stop', '--store', scene.server.url(), key],
+                   capture_output=True, check=False, timeout=60)
+
+
+# ---- hosts -------------------------------------------------------------------------------------
+
+def few_files(scene, fault):
+    node = scene.nodes[fault.node]
+    node.file_limit = fault.details['files']
+    time.sleep(fault.details['seconds'])
+    node.file_limit = None
+
+
+def starve(scene, fault):
+    """The node's processes stand behind others that only burn time."""
+    node, seconds = scene.nodes[fault.node], fault.details['seconds']
+    node.niceness = 15
+    burners = [subprocess.Popen(['timeout', str(seconds), 'nice', '-n', '3', 'sh', '-c',
+                                 'while :; do :; done']) for _ in range(os.cpu_count() or 1)]
+    for burner in burners:
+        burner.wait()
+    node.niceness = 0
+
+
+def step_clock(scene, fault):
+    node = scene.nodes[-1]
+    if not node.has_clock:
+        return False
+    node.set_clock(fault.details['step'])
+    time.sleep(fault.details['seconds'])
+    node.set_clock(0)
+    return True
+
+
+# ---- all of them -------------------------------------------------------------------------------
+
+def nothing(_chance):
+    return {}
+
+
+def lasting(shortest, longest, **more):
+    """Seconds, and one of each list."""
+    return lambda chance: {'seconds': round(chance.uniform(shortest, longest), 2),
+                           **{name: chance.choice(choices) for name, choices in more.items()}}
+
+
+KILL, STOP_SHORT, STOP_LONG = signal.SIGKILL, lasting(0.1, 2.5), lasting(TTL_S + 0.5, TTL_S + 3)
+
+KINDS = {
+    'kill leaserun': Kind(6, nothing, strike(KILL, 'leaserun')),
+    'kill guard': Kind(5, nothing, strike(KILL, 'guard')),
+    'kill leaserun and guard': Kind(5, nothing, strike(KILL, 'leaserun', 'guard')),
+    'kill worker': Kind(2, nothing, strike(KILL, 'worker')),
+    'TERM to leaserun': Kind(3, nothing, strike(signal.SIGTERM, 'leaserun')),
+    'stop leaserun, short': Kind(3, STOP_SHORT, stop('leaserun')),
+    'stop leaserun, long': Kind(3, STOP_LONG, stop('leaserun')),
+    'stop guard, short': Kind(2, STOP_SHORT, stop('guard')),
+    'stop guard, long': Kind(3, STOP_LONG, stop('guard')),
+    'stop worker': Kind(1, STOP_LONG, stop('worker')),
+    'freeze all of a run, short': Kind(2, STOP_SHORT, stop('leaserun', 'guard', 'worker')),
+    'freeze all of a run, long': Kind(3, STOP_LONG, stop('leaserun', 'guard', 'worker')),
+    'kill a backend': Kind(2, lambda chance: {'signal': 'SIGKILL'}, backend),
+    'end a backend': Kind(3, lambda chance: {'signal': 'SIGTERM'}, backend),
+    'restart the server': Kind(3, lasting(0, 3, mode=['immediate', 'immediate', 'fast']), restart),
+    'packets vanish, short': Kind(4, lasting(0.2, 2.5, direction=['requests', 'replies', 'both']),
+                                  cut),
+    'packets vanish, long': Kind(4, lasting(TTL_S, TTL_S + 4,
+                                            direction=['requests', 'replies', 'both']), cut),
+    'connections end': Kind(3, lasting(0, 3), reset),
+    'a message is spoilt': Kind(16, draw_spoil, spoil),
+    'a row is locked': Kind(4, lasting(0.2, 7, what=['row'], key=HOT_KEYS), lock),
+    'the table is locked': Kind(1, lasting(0.2, 2, what=['table']), lock),
+    'release by hand': Kind(3, nothing, release),
+    'few descriptors': Kind(3, lasting(1, 3, files=range(3, 28)), few_files),
+    'starved of time': Kind(2, lasting(1, 3), starve),
+    'the clock is stepped': Kind(3, lasting(2, 6, step=[-7200, -90, -3, 0.9, 3, 20, 90, 7200]),
+                                 step_clock),
+}
+OF_THE_SERVER = ('restart the server', 'kill a backend')

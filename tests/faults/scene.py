@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: ISC
+"""The scene of a fault run: one private PostgreSQL, nodes with a network each, the leaseruns that
+are alive, and what is written down about all of it.
+
+A node reaches the server through a proxy of its own (tests/lib/pgproxy.py), by TCP over the
+loopback device of a network namespace of its own: packets dropped there are really dropped, and a
+node that is cut off is alone. The namespace ends with the proxy. Where namespaces are not allowed,
+the proxy swallows bytes instead.
+"""
+import contextlib
+import glob
+import json
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+FAKETIME = next(iter(glob.glob('/usr/lib/*/faketime/libfaketime.so.1')), None)
+SERIALIZABLE = 'serial'  # a role whose transactions are serializable by default
+
+
+def boot_us():
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
+
+
+def run(*argv, **more):
+    return subprocess.run(argv, check=True, capture_output=True, text=True, **more).stdout
+
+
+class Events:
+    """events.jsonl: everything that the harness does, for the checker."""
+
+    def __init__(self, path):
+        self.file, self.lock = open(path, 'w', encoding='utf-8'), threading.Lock()
+
+    def tell(self, what, **facts):
+        with self.lock:
+            json.dump({'at': boot_us(), 'what': what, **facts}, self.file)
+            self.file.write('\n')
+            self.file.flush()
+
+
+class Resource(threading.Thread):
+    """What the workers write to: it refuses a fence that is lower than the last it has seen."""
+
+    def __init__(self, folder):
+        super().__init__(daemon=True)
+        self.path, self.last = os.path.join(folder, 'resource'), {}
+        self.log = open(self.path + '.log', 'w', encoding='utf-8')
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(self.path)
+        self.start()
+
+    def run(self):
+        while True:
+            fence, run_id, key = self.socket.recv(2048).decode().split(' ', 2)
+            is_late = int(fence) < self.last.get(key, 0)
+            self.last[key] = max(int(fence), self.last.get(key, 0))
+            verdict = 'refused' if is_late else 'accepted'
+            self.log.write(f'{boot_us()} {verdict} {fence} {run_id} {key}\n')
+            self.log.flush()
+
+
+class Server:
+    """The PostgreSQL server that nodes are led to: `main`, or later the standby in its place."""
+
+    def __init__(self, folder):
+        self.name, self.lock = 'main', threading.Lock()
+        self.environment = {**os.environ, 'PG_ROOT': os.path.join(folder, 'pg')}
+        self.link = os.path.join(folder, 'upstream')
+        os.mkdir(self.environment['PG_ROOT'])
+        self.shell('pg_start main max_connections=150 wal_level=replica')
+        self.lead_to('main')
+        self.sql(f'create role {SERIALIZABLE} superuser login',
+                 f"alter role {SERIALIZABLE} set default_transaction_isolation = 'serializable'")
+
+    def shell(self, script):
+        return run('sh', '-c', f'. {TESTS}/lib/pg.sh; {script}', env=self.environment)
+
+    def lead_to(self, name):
+        self.name = name
+        root = os.path.join(self.environment['PG_ROOT'], name)
+        with open(os.path.join(root, 'port'), encoding='ascii') as port:
+            self.port = port.read().strip()
+        os.symlink(os.path.join(root, f'.s.PGSQL.{self.port}'), self.link + '.new')
+        os.rename(self.link + '.new', self.link)
+
+    def url(self):
+        return (f'postgresql:///postgres?host={self.environment["PG_ROOT"]}/{self.name}'
+                f'&port={self.port}&user=postgres')
+
+    def sql(self, *statements):
+        words = [word for statement in statements for word in ('-c', statement)]
+        return run('psql', '-XqAt', '-v', 'ON_ERROR_STOP=1', '-d', self.url(), *words)
+
+    def stop(self):
+        self.shell('pg_stop_all')
+
+
+class Node:
+    """A host: a network, a wall clock, and how a leaserun is started on it."""
+
+    def __init__(self, scene, number):
+        self.scene, self.number = scene, number
+        self.folder = os.path.join(scene.folder, f'node{number}')
+        os.mkdir(self.folder)
+        self.has_network = os.geteuid() == 0
+        proxy = ['python3', f'{TESTS}/lib/pgproxy.py', self.folder, scene.server.link]
+        if self.has_network:
+            proxy = ['unshare', '--net', 'sh', '-c', 'ip link set lo up; exec "$@"', 'sh', *proxy]
+        self.proxy = subprocess.Popen(proxy, stdin=subprocess.DEVNULL)
+        while not os.path.exists(os.path.join(self.folder, 'port')):
+            time.sleep(0.02)
+        with open(os.path.join(self.folder, 'port'), encoding='ascii') as port:
+            self.port = port.read().strip()
+        user = SERIALIZABLE if number == 0 else 'postgres'
+        self.url = f'postgresql://{user}@127.0.0.1:{self.port}/postgres'
+        self.file_limit = None
+        self.niceness = 0
+        self.has_clock = scene.clock_memory is not None and number == scene.node_count - 1
+        self.clock = os.path.join(self.folder, 'clock')
+        self.set_clock(0)
+        self.log = open(os.path.join(self.folder, 'log'), 'a', encoding='utf-8')
+
+    def enter(self):
+        return ['nsenter', f'--net=/proc/{self.proxy.pid}/ns/net', '--'] if self.has_network else []
+
+    def tell_proxy(self, *words):
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(os.path.join(self.folder, 'control'))
+            connection.sendall(' '.join(words).encode() + b'\n')
+            return connection.makefile().readline()
+
+    def set_clock(self, seconds):
+        """Renamed into place: a reader never sees half a number."""
+        with open(self.clock + '.new', 'w', encoding='ascii') as clock:
+            clock.write(f'{seconds:+.3f}\n')
+        os.rename(self.clock + '.new', self.clock)
+
+    @contextlib.contextmanager
+    def cut(self, direction):
+        """'requests', 'replies' or 'both' vanish."""
+        ports = {'requests': ['--dport'], 'replies': ['--sport'], 'both': ['--dport', '--sport']}
+        rules = [['INPUT', '-i', 'lo', '-p', 'tcp', port, self.port, '-j', 'DROP']
+                 for port in ports[direction]]
+        if not self.has_network:
+            self.tell_proxy('blackhole on')
+        for rule in rules if self.has_network else []:
+            run(*self.enter(), 'iptables', '-w', '-A', *rule)
+        try:
+            yield
+        finally:
+            if not self.has_network:
+                self.tell_proxy('blackhole off')
+            for rule in rules if self.has_network else []:
+                run(*self.enter(), 'iptables', '-w', '-D', *rule)
+
+    def start(self, arguments):
+        """A leaserun; everything before it in argv becomes it by exec."""
+        argv = self.enter()
+        if self.file_limit:
+            argv += ['prlimit', f'--nofile={self.file_limit}:{self.file_limit}']
+        if self.niceness:
+            argv += ['nice', '-n', str(self.niceness)]
+        environment = {**os.environ, 'LEASERUN_STORE': self.url}
+        if self.has_clock:
+            environment |= {'LD_PRELOAD': FAKETIME, 'FAKETIME_TIMESTAMP_FILE': self.clock,
+                            'FAKETIME_NO_CACHE': '1', 'FAKETIME_DONT_FAKE_MONOTONIC': '1',
+                            'FAKETIME_SHARED': self.scene.clock_memory}
+        argv += ['env', *(f'{name}={value}' for name, value in environment.items()
+                          if os.environ.get(name) != value), self.scene.leaserun, *arguments]
+        return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                stderr=self.log)
+
+    def stop(self):
+        self.proxy.terminate()
+        self.proxy.wait()
+
+
+def children(pid):
+    try:
+        with open(f'/proc/{pid}/task/{pid}/children', encoding='ascii') as file:
+            return [int(word) for word in file.read().split()]
+    except OSError:
+        return []
+
+
+def is_named(pid, name):
+    try:
+        with open(f'/proc/{pid}/comm', encoding='ascii') as file:
+            return file.read().strip() == name
+    except OSError:
+        return False
+
+
+class Live:
+    """A leaserun that has been started and not yet been waited for."""
+
+    def __init__(self, process, node, key):
+        self.process, self.pid, self.node, self.key = process, process.pid, node, key
+
+    def find(self, role):
+        """The pid of 'leaserun', its 'guard' or the 'worker', or None."""
+        if role == 'leaserun':
+            return self.pid
+        guard = next((pid for pid in children(self.pid) if is_named(pid, 'leaserun-guard')), None)
+        if role == 'guard' or guard is None:
+            return guard
+        return next((pid for pid in children(guard) if is_named(pid, 'worker')), None)
+
+
+class Scene:
+    def __init__(self, folder, build, node_count):
+        self.folder, self.node_count = folder, node_count
+        self.leaserun = os.path.join(build, 'src', 'leaserun')
+        self.worker = os.path.join(build, 'tests', 'faults', 'worker')
+        self.stamps = os.path.join(folder, 'stamps')
+        self.clock_memory = make_clock_memory()
+        self.events = Events(os.path.join(folder, 'events.jsonl'))
+        self.resource = Resource(folder)
+        self.live, self.lock = [], threading.Lock()
+        self.stopped = set()  # pidfds of those that wait for their SIGCONT
+        self.server = Server(folder)
+        self.nodes = []
+        run(self.leaserun, 'init', '--store', self.server.url())
+        self.nodes = [Node(self, number) for number in range(node_count)]
+        self.events.tell('clock', wall_us=time.time_ns() // 1000)
+
+    def perform(self, node, key, options, command):
+        """One `leaserun run`, to its end; its status, negative for a signal."""
+        arguments = ['run', '--log-format', 'json', '--log-level', 'debug', *options, key, '--',
+                     self.worker, self.stamps, self.resource.path, *command]
+        with self.lock:
+            live = Live(node.start(arguments), node, key)
+            self.live.append(live)
+        self.events.tell('begin', pid=live.pid, node=node.number, key=key, options=options)
+        os.waitid(os.P_PID, live.pid, os.WEXITED | os.WNOWAIT)  # its number stays its own
+        with self.lock:
+            self.live.remove(live)
+        status = live.process.wait()
+        self.events.tell('end', pid=live.pid, status=status)
+        return status
+
+    def strike(self, live, role, number):
+        """A signal to a leaserun, its guard or the worker; a pidfd of it, or None."""
+        with self.lock:
+            pid = live.find(role) if live in self.live else None
+            if pid is None:
+                return None
+            try:
+                pidfd = os.pidfd_open(pid)
+                if number == signal.SIGSTOP:
+                    self.stopped.add(pidfd)
+                self.events.tell('strike', pid=pid, role=role, leaserun=live.pid,
+                                 signal=signal.Signals(number).name)
+                signal.pidfd_send_signal(pidfd, number)
+            except ProcessLookupError:
+                return None
+        return pidfd
+
+    def revive(self, pidfd, live, role):
+        with self.lock:
+            self.stopped.discard(pidfd)
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(pidfd, signal.SIGCONT)
+            self.events.tell('revive', role=role, leaserun=live.pid)
+        os.close(pidfd)
+
+    def heal(self):
+        """What no fault has undone itself."""
+        for node in self.nodes:
+            node.tell_proxy('clear')
+            node.set_clock(0)
+            node.file_limit, node.niceness = None, 0
+
+    def dump(self):
+        for table in ('runs', 'leases'):
+            with open(os.path.join(self.folder, table + '.jsonl'), 'w', encoding='utf-8') as file:
+                file.write(self.server.sql(f'select row_to_json(t) from leaserun.{table} as t'))
+
+    def close(self):
+        for pidfd in self.stopped:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(pidfd, signal.SIGCONT)
+        for live in list(self.live):
+            live.process.kill()
+        for node in self.nodes:
+            node.stop()
+        self.server.stop()
+        remove_clock_memory(self.clock_memory)
+
+
+def make_clock_memory():
+    """Processes under libfaketime share a piece of memory, which one that is killed would leave."""
+    if FAKETIME is None:
+        return None
+    return subprocess.run(
+        ['bash', '-c', 'echo "$FAKETIME_SHARED"; kill -KILL $$'], capture_output=True, text=True,
+        check=False, env={'LD_PRELOAD': FAKETIME, 'FAKETIME': '+0'}).stdout.strip() or None
+
+
+def remove_clock_memory(names):
+    if names is not None:
+        semaphore, memory = (name.lstrip('/') for name in names.split())
+        for path in (f'/dev/shm/sem.{semaphore}', f'/dev/shm/{memory}'):
+            with contextlib.suppress(OSError):
+                os.unlink(path)
