@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "fake_command.h"
 
+#include "base/fds.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "check.h"
