@@ -212,7 +212,7 @@ static void run__store_has_a_note__told(void **state)
     run_fixture_end_command(W_EXITCODE(0, 0));
     run_fixture_run_to_end(fixture);
     assert_events("debug claim_won\n"
-                  "info store_note\n"
+                  "warn store_note\n"
                   "debug run_finished\n");
 }
 
