@@ -4,7 +4,7 @@
 
 build_packages='gcc libc6-dev meson ninja-build pkg-config libuv1-dev libpq-dev libsqlite3-dev
     libinih-dev'
-test_packages='libcmocka-dev bats postgresql-15 pgbouncer libfaketime mandoc clang-format-14
+test_packages='libcmocka-dev bats postgresql-15 pgbouncer libfaketime openssl mandoc clang-format-14
     universal-ctags python3 procps strace iproute2 cron spin'
 long_test_packages='valgrind clang-tidy-14 cppcheck clang-14 libclang-rt-14-dev'
 

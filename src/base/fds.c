@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* libuv's own 7, the guard's 3, the store's connection and what a look-up opens for a moment. */
+#define NEEDED_COUNT 12
+
 static void fill_standard(void)
 {
     int fd;
@@ -59,4 +62,19 @@ void fds_let_go(struct fds *given)
     *given = (struct fds){NULL, 0};
     put_null(STDIN_FILENO, O_RDONLY);
     put_null(STDOUT_FILENO, O_WRONLY);
+}
+
+bool fds_need_room(struct error *err)
+{
+    int numbers[NEEDED_COUNT];
+    int count = 0;
+    while (count < NEEDED_COUNT && (numbers[count] = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)) >= 0)
+        count++;
+    for (int i = 0; i < count; i++)
+        close(numbers[i]);
+    return count == NEEDED_COUNT ||
+           error_set(err, ERROR_SYSTEM,
+                     "only %d more files may be opened and leaserun needs %d: raise the limit "
+                     "(ulimit -n)",
+                     count, NEEDED_COUNT);
 }

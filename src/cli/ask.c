@@ -2,6 +2,7 @@
 #include "cli/ask.h"
 
 #include "base/backoff.h"
+#include "base/fds.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/now.h"
@@ -130,6 +131,8 @@ bool ask_store(const struct store_config *store, struct store_request *request,
                struct ask_limits limits, struct error *err)
 {
     static const struct store_listener deaf = {NULL, NULL, NULL, NULL};
+    if (!fds_need_room(err))
+        return false;
     struct ask *ask = mem_alloc(sizeof *ask);
     ask->request = request;
     ask->limits = limits;

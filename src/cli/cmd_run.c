@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "base/exit_code.h"
+#include "base/fds.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "cli/commands.h"
@@ -67,14 +68,22 @@ static void on_run_finished(struct run *run)
     run_close(run, on_run_closed);
 }
 
+static bool open_loop(struct running *running, struct error *err)
+{
+    if (!fds_need_room(err))
+        return false;
+    int rc = uv_loop_init(&running->loop);
+    if (rc != 0)
+        return error_set(err, ERROR_SYSTEM, "the event loop cannot be set up: %s", uv_strerror(rc));
+    rc = signals_open(&running->signals, &running->loop, on_signal, running);
+    return rc == 0 || error_set(err, ERROR_SYSTEM, "signals cannot be read: %s", uv_strerror(rc));
+}
+
 static int perform(struct running *running, const struct run_spec *spec)
 {
     struct error err;
-    uv_loop_init(&running->loop);
-    int rc = signals_open(&running->signals, &running->loop, on_signal, running);
-    if (rc != 0)
-        error_set(&err, ERROR_SYSTEM, "signals cannot be read: %s", uv_strerror(rc));
-    if (rc != 0 || !run_start(&running->run, &running->loop, spec, on_run_finished, &err)) {
+    if (!open_loop(running, &err) ||
+        !run_start(&running->run, &running->loop, spec, on_run_finished, &err)) {
         fprintf(stderr, "leaserun: %s\n", err.text);
         return exit_code_of_error(err.kind);
     }

@@ -6,6 +6,7 @@
 #include "base/time_text.h"
 #include "log/escape.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,6 +119,7 @@ static void print_cell(const struct listing *listing, size_t column, int width, 
 
 static void print_columns(const struct listing *listing)
 {
+    assert(listing->column_count > 0);
     MEM_AUTOFREE int *widths = mem_array(listing->column_count, sizeof *widths);
     for (size_t i = 0; i < listing->column_count; i++)
         widths[i] = column_width(listing, i);

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "conf/suggest.h"
 
+#include <assert.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -158,6 +159,7 @@ static bool take_answer(struct parsing *parsing, int answer, char **argv, struct
         parsing->options->is_version_wanted = answer == ANSWER_VERSION;
         return true;
     }
+    assert(answer < FIRST_ROW || parsing->rows != NULL);
     if (answer >= FIRST_ROW)
         return take_row(parsing, parsing->rows[answer - FIRST_ROW], typed, err);
     if (answer == '?' && optopt > 0 && optopt <= CHAR_MAX)

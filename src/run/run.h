@@ -54,6 +54,7 @@ struct run {
     int last_signal; /* to be passed on */
     enum lost_reason lost_reason;
     bool has_terminal, gives_terminal;
+    bool wants_terminal; /* the command has asked for it, in a pipeline or in the background */
     bool is_out_of_time;
     bool is_store_lost; /* told: restored will be told too */
     bool is_suspending; /* the command was stopped by the terminal; we follow when no renewal is out

@@ -15,7 +15,8 @@ static void resume(struct run *run)
     /* The guard has ended the tree by now if the lease ran out: this is for the telling. */
     if (now_boot_ms() >= lease_term_boot_ms(&run->lease))
         return;
-    if (terminal_is_ours(&run->terminal))
+    bool is_wanted = run->wants_terminal || terminal_should_give(&run->terminal);
+    if (is_wanted && terminal_is_ours(&run->terminal))
         terminal_give(&run->terminal);
     command_continue(run->command, run->terminal.is_given);
     renew_now(&run->renew);
@@ -55,6 +56,7 @@ void run_suspend_on_stopped(void *owner, int number)
     bool wants_terminal = number == SIGTTIN || number == SIGTTOU;
     if (!is_terminals(run, number))
         return;
+    run->wants_terminal |= wants_terminal;
     if (wants_terminal && terminal_is_ours(&run->terminal))
         terminal_give(&run->terminal);
     else if (may_stay_stopped(run)) {

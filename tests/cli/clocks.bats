@@ -49,7 +49,8 @@ start_lasting() { # MS OPTION...
     for _ in 1 2 3; do
         expect_try 75
         remaining=$(lease_field "$KEY" remaining_ms)
-        [ "$remaining" -gt 0 ] && [ "$remaining" -le 5000 ]
+        [ "$remaining" -gt 0 ]
+        [ "$remaining" -le 5000 ]
         sleep 1
     done
     ended_well "$PID" 10

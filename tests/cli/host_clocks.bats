@@ -32,7 +32,8 @@ setup() {
         run under_clock "$behind" "$LEASERUN" run "$KEY" -- true
         expect_status 75
         remaining=$(under_clock "$behind" "$LEASERUN" status --json "$KEY" | json_field remaining_ms)
-        [ "$remaining" -gt 0 ] && [ "$remaining" -le 5000 ]
+        [ "$remaining" -gt 0 ]
+        [ "$remaining" -le 5000 ]
         sleep 1
     done
     start under_clock "$behind" "$LEASERUN" run --wait 20s "$KEY" -- true

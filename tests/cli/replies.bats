@@ -156,7 +156,7 @@ started_once() {
 
 @test "P7 P5 leaserun is killed while the reply to its claim is under way: its guard gives the key back" {
     proxy hold-reply $CLAIM
-    through_proxy "$KEY" -- sh -c "$(noted true)"
+    through_proxy --ttl 60s "$KEY" -- sh -c "$(noted true)"
     proxy await-fired 1 10
     expect_equal "$(lease_field "$KEY" state)" held
     kill -KILL "$PID"
@@ -170,7 +170,7 @@ started_once() {
 @test "P7 P5 leaserun is killed while its release is under way: what arrived first stands" {
     # Arrived, unanswered: the outcome is recorded, the guard's release finds nothing to do.
     proxy hold-reply $RELEASE
-    through_proxy "$KEY" -- sh -c "$(noted 'exit 5')"
+    through_proxy --ttl 60s "$KEY" -- sh -c "$(noted 'exit 5')"
     proxy await-fired 1 10
     before=$(rows)
     kill -KILL "$PID"
@@ -182,7 +182,7 @@ started_once() {
     # Not arrived: the guard's release is first, the next winner tells; the late one changes nothing.
     KEY=$KEY.2
     proxy hold-request $RELEASE
-    through_proxy "$KEY" -- sh -c "$(noted 'exit 5')"
+    through_proxy --ttl 60s "$KEY" -- sh -c "$(noted 'exit 5')"
     proxy await-fired 2 10
     kill -KILL "$PID"
     await 5 eval '[ "$(lease_field "$KEY" state)" = released ]'

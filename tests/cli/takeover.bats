@@ -24,11 +24,6 @@ mandate() { # KEY
     leaserun status --json "$1" | sed 's/"remaining_ms":[0-9]*//'
 }
 
-# When the second life began, in milliseconds after an instant.
-second_start() { # FILE INSTANT
-    awk -v from="$2" '$2 == "start" && ++n == 2 { print int(($1 - from) / 1000) }' "$1"
-}
-
 ends_by_term() { # PID
     kill -TERM "$1"
     finish "$1" 10

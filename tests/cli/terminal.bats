@@ -326,6 +326,28 @@ END
 END
 }
 
+@test "P10 in dash: Ctrl-Z, fg, bg and Ctrl-C" {
+    ENV=$RC on_terminal dash -i <<END
+        expect [0]>
+        line "\$LEASERUN" run "\$KEY" -- sleep 60
+        front sleep 60
+        key Z
+        expect ]>
+        line bg
+        expect ]>
+        outside pgrep -x -f 'sleep 60'
+        line fg
+        front $LEASERUN
+        key Z
+        expect ]>
+        line fg
+        front sleep 60
+        key C
+        expect [130]>
+        outside $FREE
+END
+}
+
 @test "P10 a shell with job control runs under leaserun" {
     on_bash <<END
         expect [0]>

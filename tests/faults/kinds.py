@@ -63,9 +63,11 @@ def stop(*roles):
         struck = [(pidfd, role) for pidfd, role in struck if pidfd is not None]
         if struck:
             time.sleep(fault.details['seconds'])
-        random.Random(fault.pick).shuffle(struck)
+        chance = random.Random(fault.pick)
+        chance.shuffle(struck)
         for pidfd, role in struck:
             scene.revive(pidfd, live, role)
+            time.sleep(chance.uniform(0, 0.1))
         return bool(struck)
     return inject
 
@@ -177,7 +179,7 @@ def lasting(shortest, longest, **more):
                            **{name: chance.choice(choices) for name, choices in more.items()}}
 
 
-KILL, STOP_SHORT, STOP_LONG = signal.SIGKILL, lasting(0.1, 2.5), lasting(TTL_S + 0.5, TTL_S + 3)
+KILL, STOP_SHORT, STOP_LONG = signal.SIGKILL, lasting(0.1, 2.5), lasting(TTL_S + 0.5, TTL_S + 5)
 
 KINDS = {
     'kill leaserun': Kind(6, nothing, strike(KILL, 'leaserun')),

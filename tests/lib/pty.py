@@ -171,7 +171,10 @@ def main():
         step = 'close'
         terminal.close()
     except (Failed, OSError) as fault:
-        print(f'step "{step}": {fault}\n---- the terminal showed:\n{terminal.shown}\n----')
+        print(f'step "{step.strip()}": {fault}\n---- the terminal showed:\n{terminal.shown}\n----',
+              flush=True)
+        subprocess.run(['ps', '-o', 'pid,ppid,pgid,tpgid,stat,wchan:16,args', '-s', str(terminal.pid)],
+                       check=False)
         try:
             terminal.close()
         except Failed as fault_at_close:

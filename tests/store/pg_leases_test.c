@@ -283,6 +283,33 @@ static void locked_row__claim__fails_in_conflict_and_soon(void **state)
     assert_int_equal(pg_contender_claim(&next, client), CLAIM_WON);
 }
 
+/* Two claims wait for the row, one of them wins and gives back: the fence that the other drew
+ * before it waited is old by then. By either statement: one key alone, and one that succeeds once.
+ */
+static void waits_for_the_row_while_the_fence_grows__claim__wins_with_a_greater_one(void **state)
+{
+    struct pg_fixture *fixture = *state;
+    struct pg_client *client = &fixture->clients[0];
+    for (int form = 0; form < 2; form++) {
+        struct pg_contender one, next;
+        pg_contender_init(&one, pg_fixture_key(fixture));
+        assert_int_equal(pg_contender_claim(&one, client), CLAIM_WON);
+        pg_contender_give_back(&one, client, STORE_RELEASE);
+        pg_contender_init(&next, one.item.key);
+        next.item.is_once = form == 1;
+        pg_person(fixture, "BEGIN");
+        pg_person(fixture, "UPDATE leases SET fence = fence + 1000 WHERE key = '%s'", one.item.key);
+        pg_contender_submit(&next, client);
+        while (pg_person_number(fixture, "SELECT count(*) FROM pg_locks WHERE NOT granted") == 0)
+            pg_fixture_turn_ms(fixture, 5);
+        pg_person(fixture, "COMMIT");
+        pg_fixture_settle(fixture);
+        assert_int_equal(next.request.outcome, STORE_ANSWERED);
+        assert_int_equal(next.item.verdict, CLAIM_WON);
+        assert_true(next.item.fence > one.item.fence + 1000);
+    }
+}
+
 /* Purges without any retention beside claims and releases: no live lease is ever deleted. */
 static void purge_beside_claims__no_live_lease_goes(void **state)
 {
@@ -392,6 +419,7 @@ int main(void)
         cmocka_unit_test(clock_stepped_forward__renewal__says_expired),
         cmocka_unit_test(one_of_three_rows_locked__renewal__renews_the_others),
         cmocka_unit_test(locked_row__claim__fails_in_conflict_and_soon),
+        cmocka_unit_test(waits_for_the_row_while_the_fence_grows__claim__wins_with_a_greater_one),
         cmocka_unit_test(purge_beside_claims__no_live_lease_goes),
         cmocka_unit_test(weak_commits_by_default__claim__raises_them_for_itself),
         cmocka_unit_test(warning_before_the_answer__claim__is_in_doubt),

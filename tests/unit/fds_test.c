@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -100,6 +101,19 @@ static bool let_go_of_nothing_twice(void)
     return is_null_device(0) && is_null_device(1) && is_closed(3);
 }
 
+static bool little_room_is_told(void)
+{
+    struct error err;
+    close_from(3);
+    for (rlim_t limit = 3; limit < 64; limit++) {
+        setrlimit(RLIMIT_NOFILE, &(struct rlimit){limit, 64});
+        bool has_room = fds_need_room(&err);
+        if (has_room != (limit >= 15) || !is_closed(3))
+            return false;
+    }
+    return true;
+}
+
 static void fds__0_1_2_closed__become_dev_null(void **state)
 {
     assert_in_child(standard_closed_gets_null);
@@ -120,6 +134,11 @@ static void fds__let_go__lets_the_other_end_see_the_end(void **state)
     assert_in_child(let_go_closes_given_and_nulls_two);
 }
 
+static void fds__little_room__is_told_and_taken_by_nobody(void **state)
+{
+    assert_in_child(little_room_is_told);
+}
+
 static void fds__let_go_of_nothing__does_no_harm(void **state)
 {
     assert_in_child(let_go_of_nothing_twice);
@@ -132,6 +151,7 @@ int main(void)
         cmocka_unit_test(fds__only_1_closed__leaves_0_and_2_alone),
         cmocka_unit_test(fds__others__are_listed_ascending_and_nothing_of_ours),
         cmocka_unit_test(fds__let_go__lets_the_other_end_see_the_end),
+        cmocka_unit_test(fds__little_room__is_told_and_taken_by_nobody),
         cmocka_unit_test(fds__let_go_of_nothing__does_no_harm),
     };
     return cmocka_run_group_tests_name("fds", tests, NULL, NULL);

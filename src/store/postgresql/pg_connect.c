@@ -87,7 +87,8 @@ static void fail_by_libpq(struct pg_connect *connect)
     struct error err = {0};
     pg_failure_of_connection(connect->conn, &err);
     /* Without an SQLSTATE it may be an option that no server ever saw. */
-    if (err.sqlstate[0] == '\0' && pg_target_is_faulty(connect->target, &err))
+    if (err.kind != ERROR_CONFIG && err.sqlstate[0] == '\0' &&
+        pg_target_is_faulty(connect->target, &err))
         err.kind = ERROR_CONFIG;
     fail(connect, &err);
 }

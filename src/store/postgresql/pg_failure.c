@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct failure_row {
     const char *prefix; /* of the SQLSTATE; the first that matches counts */
@@ -147,7 +148,31 @@ static void collect_lines(const char *message, struct text *text, char ret_sqlst
     free(lines);
 }
 
-void pg_failure_of_connection(const PGconn *conn, struct error *err)
+/* libpq leaves out a password file that others may read, and warns on stderr only. */
+static bool is_open_to_others(const char *path)
+{
+    struct stat file;
+    return path != NULL && stat(path, &file) == 0 && (file.st_mode & (S_IRWXG | S_IRWXO)) != 0;
+}
+
+static void add_password_advice(PGconn *conn, struct text *text)
+{
+    PQconninfoOption *options = PQconninfo(conn);
+    const char *path = NULL;
+    for (const PQconninfoOption *o = options; o != NULL && o->keyword != NULL; o++)
+        if (strcmp(o->keyword, "passfile") == 0)
+            path = o->val;
+    if (is_open_to_others(path))
+        text_addf(text, "; %s is not used, since others may read it: chmod 0600 it", path);
+    else
+        text_addf(text,
+                  "; no password is given for this host: write it into %s (mode 0600), or "
+                  "the store's URL into a LEASERUN_STORE_FILE",
+                  path == NULL ? "a passfile" : path);
+    PQconninfoFree(options);
+}
+
+void pg_failure_of_connection(PGconn *conn, struct error *err)
 {
     struct text text TEXT_AUTODONE = TEXT_INIT;
     char sqlstate[6] = "";
@@ -156,6 +181,9 @@ void pg_failure_of_connection(const PGconn *conn, struct error *err)
         text_add(&text, "the connection was lost");
     if (sqlstate[0] != '\0')
         text_addf(&text, " (SQLSTATE %s)", sqlstate);
-    error_set(err, ERROR_STORE, "%s", text_string(&text));
+    bool lacks_password = PQconnectionNeedsPassword(conn) != 0;
+    if (lacks_password)
+        add_password_advice(conn, &text);
+    error_set(err, lacks_password ? ERROR_CONFIG : ERROR_STORE, "%s", text_string(&text));
     set_sqlstate(err, sqlstate);
 }

@@ -14,8 +14,9 @@ enum store_failure pg_failure_of_result(const PGresult *result, const char *what
                                         const char *schema, struct error *err);
 
 /* A failed connect, or a connection that broke: libpq has only text, with the SQLSTATE in it
- * when the verbosity is VERBOSE. Fills err->sqlstate when it finds one. */
-void pg_failure_of_connection(const PGconn *conn, struct error *err);
+ * when the verbosity is VERBOSE. Fills err->sqlstate when it finds one. ERROR_CONFIG: the server
+ * asked for a password, and none is given. */
+void pg_failure_of_connection(PGconn *conn, struct error *err);
 
 /* Whether trying the same again can never help: wrong user, password or database. */
 bool pg_failure_is_refusal(const char *sqlstate);

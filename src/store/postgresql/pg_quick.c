@@ -13,7 +13,8 @@
  * when all is plain, and answer nothing otherwise; the whole statement judges then. */
 
 /* Wins a key that is new, or was released by a run that told its end (a lease that a guard gave
- * back is marked revoked too: its run is to be closed). The look comes first, without a lock. */
+ * back is marked revoked too: its run is to be closed). The look comes first, without a lock. What
+ * only the release will need is asked for now: nothing is started whose end cannot be told. */
 static const char claim_sql[] =
     "WITH #settings"
     ", won AS (INSERT INTO @leases AS lease (key, holder, run_id, fence, attempt, acquired_at, "
@@ -22,6 +23,7 @@ static const char claim_sql[] =
     "t.now {+} #span($7::!int8), t.now {+} #span($8::!int8), false, false, $7::!int8 "
     "FROM settings CROSS JOIN !clock_timestamp() AS t (now) "
     "WHERE settings.lock_timeout IS NOT NULL AND t.now {<=} #instant($2::!int8) "
+    "AND !has_table_privilege(@@runs, 'SELECT') AND !has_table_privilege(@@runs, 'UPDATE') "
     "AND NOT EXISTS (SELECT 1 FROM @leases AS held WHERE held.key {=} $3::!text "
     "AND (NOT held.released OR held.revoked)) "
     "ON CONFLICT (key) DO UPDATE SET holder = EXCLUDED.holder, run_id = EXCLUDED.run_id, "

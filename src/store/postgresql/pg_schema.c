@@ -146,7 +146,8 @@ const char pg_schema_facts_sql[] =
     "UNION ALL SELECT 'relation', c.relname::!text, '', c.relkind::!text "
     "FROM !pg_class AS c " OF_SCHEMA
     "UNION ALL SELECT 'column', c.relname::!text, a.attname::!text, "
-    "!format_type(a.atttypid, a.atttypmod) {||} CASE WHEN o.collname {=} 'C' THEN ' C' ELSE '' END "
+    "!replace(!format_type(a.atttypid, a.atttypmod), 'pg_catalog.', '') {||} CASE WHEN o.collname "
+    "{=} 'C' THEN ' C' ELSE '' END "
     "FROM !pg_class AS c " OF_SCHEMA "JOIN !pg_attribute AS a ON a.attrelid {=} c.oid "
     "LEFT JOIN !pg_collation AS o ON o.oid {=} a.attcollation "
     "WHERE a.attnum {>} 0 AND NOT a.attisdropped AND c.relkind {=} 'r' "

@@ -28,6 +28,7 @@ enum state {
 
 #define APPLICATION_NAME_MAX 64 /* the server keeps 63 bytes */
 #define FLAPPING_MS          1000
+#define IDENTITY_AFTER_MS    1000
 
 struct pg_store {
     struct store_backend_hooks hooks;
@@ -39,6 +40,7 @@ struct pg_store {
     struct pg_connect connect;
     struct pg_query query;
     struct alarm greeting_limit;
+    struct alarm identity; /* when the cluster's identity is to be asked for */
     enum state state;
     struct pg_task task; /* task.request: the one being served, NULL for none */
     bool is_outage_told;
@@ -57,20 +59,28 @@ static bool is_won(const struct store_request *request)
            request->u.claim.count > 0 && request->u.claim.items[0].verdict == CLAIM_WON;
 }
 
-/* Once something is held on it, we want to know the cluster again after a lost connection. Asked
- * while the command starts, it keeps nobody waiting. */
 static void finish(struct pg_store *store, enum store_outcome outcome)
 {
     store->task.request->outcome = outcome;
-    bool asks_identity = is_won(store->task.request) &&
-                         store->server.system_identifier[0] == '\0' &&
-                         !store->server.hides_identifier;
+    bool holds_more = is_won(store->task.request);
     pg_ops_done(&store->task);
     store->hooks.answered(store->hooks.store);
-    if (asks_identity && store->state == STATE_READY && store->task.request == NULL) {
-        alarm_set_in(&store->greeting_limit, pg_connect_attempt_ms(&store->connect));
-        send_greeting(store);
-    }
+    if (holds_more && store->server.system_identifier[0] == '\0' &&
+        !store->server.hides_identifier && store->state != STATE_CLOSING)
+        alarm_set_in(&store->identity, IDENTITY_AFTER_MS);
+}
+
+/* Once something is held, we want to know the cluster again after a lost connection. A run that is
+ * over by now need not. */
+static void on_identity(struct alarm *alarm)
+{
+    struct pg_store *store = LIST_OBJECT(alarm, struct pg_store, identity);
+    if (store->state == STATE_BUSY)
+        alarm_set_in(&store->identity, IDENTITY_AFTER_MS);
+    if (store->state != STATE_READY)
+        return;
+    alarm_set_in(&store->greeting_limit, pg_connect_attempt_ms(&store->connect));
+    send_greeting(store);
 }
 
 static void finish_failed(struct pg_store *store, enum store_failure failure,
@@ -339,6 +349,7 @@ static bool open_store(uv_loop_t *loop, const struct store_config *config,
     snprintf(store->application_name, sizeof store->application_name, "leaserun");
     pg_server_init(&store->server);
     alarm_init(&store->greeting_limit, loop, on_greeting_limit);
+    alarm_init(&store->identity, loop, on_identity);
     pg_connect_init(&store->connect, &store->sockets, &store->target, &connect_listener, store);
     store->connect.application_name = store->application_name;
     *ret_state = store;
@@ -411,6 +422,7 @@ static void close_store(void *state)
     store->sockets.all_closed = on_sockets_closed;
     pg_connect_close(&store->connect, &store->handles);
     alarm_close(&store->greeting_limit, &store->handles);
+    alarm_close(&store->identity, &store->handles);
 }
 
 static char *print_sql(const struct store_config *config)

@@ -1,0 +1,4 @@
+# the deadline is counted from the answer, not from before the renewal left (P6, P9)
+# file: src/lease/renew.c
+# caught by: lease renew
+/^static void on_renewed/,/^}/ s/request\.sent_boot_ms/request.answered_boot_ms/

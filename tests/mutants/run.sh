@@ -1,0 +1,125 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# Breaks the program in one place at a time, and checks that a test sees it. Prints TAP.
+#
+#     tests/mutants/run.sh [--all] [NAME...]
+#
+# A mutant is a sed script of this folder; its head says what it does, to which files, and who must
+# catch it:
+#     # WHAT (PROMISES)
+#     # file: PATH...
+#     # caught by: unit|lease|run NAME    a program of the tests (pg_* need a server, as does store)
+#     # caught by: store NAME             one of the contract suite, against PostgreSQL
+#     # caught by: faults SEED SECONDS    the fault harness
+# The first line "caught by" is tried, the others with --all only. Each test must pass on the
+# program as it is; a mutant that no longer changes anything, does not build, or is not caught, is
+# a failure. The project is copied to a temporary folder, built once, and then in small parts.
+set -u
+here=$(cd "$(dirname "$0")" && pwd) || exit 1
+top=$(cd "$here/../.." && pwd)
+is_all=false
+[ "${1-}" != --all ] || { is_all=true && shift; }
+work=$(mktemp -d "${TMPDIR:-/tmp}/leaserun-mutants.XXXXXX") || exit 1
+chmod 711 "$work"
+mkdir "$work/pg"
+PG_ROOT=$work/pg
+# shellcheck source=tests/lib/pg.sh
+. "$top/tests/lib/pg.sh"
+trap 'pg_stop_all; rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+count=0
+failed=0
+
+tell() { # ok|no SENTENCE
+    count=$((count + 1))
+    if [ "$1" = ok ]; then
+        echo "ok $count - $2"
+    else
+        failed=$((failed + 1))
+        echo "not ok $count - $2"
+        tail -n 12 "$work/log" | sed 's/^/#   /'
+    fi
+}
+
+# 0: all is well; 1: the test has found something; others: it could not be run.
+try() { # KIND NAME...
+    kind=$1
+    shift
+    case $kind in
+    faults) BUILD=$work/build nice python3 "$work/tests/faults/run" --seed "$1" --seconds "$2" ;;
+    store) LEASERUN_TEST_STORE=postgresql meson test -C "$work/build" --no-rebuild --suite store "$*" ;;
+    *) meson test -C "$work/build" --no-rebuild "$*" ;;
+    esac >"$work/log" 2>&1
+}
+
+# Whether the unchanged program passes is asked once for each test.
+passes() { # WORDS
+    grep -qxF "$1" "$work/passed" 2>/dev/null && return
+    # shellcheck disable=SC2086
+    try $1 && echo "$1" >>"$work/passed"
+}
+
+head_of() { # NAME WORD
+    sed -n "s/^# $2: //p" "$here/$1.sed"
+}
+
+break_it() { # NAME; 1 when a file stays as it is
+    for file in $(head_of "$1" file); do
+        sed -f "$here/$1.sed" "$top/$file" >"$work/$file"
+        ! cmp -s "$top/$file" "$work/$file" || return 1
+    done
+}
+
+mend() { # NAME
+    for file in $(head_of "$1" file); do
+        cp "$work/original/$file" "$work/$file" # not its time: it is to be built again
+    done
+}
+
+check_mutant() { # NAME
+    sentence="$1: $(sed -n '1s/^# //p' "$here/$1.sed")"
+    head_of "$1" 'caught by' >"$work/catchers"
+    $is_all || sed -i 1q "$work/catchers"
+    while read -r catcher; do
+        passes "$catcher" || { tell no "$catcher passes without a mutant" && return; }
+    done <"$work/catchers"
+    : >"$work/log"
+    if ! break_it "$1"; then
+        tell no "$sentence: it no longer changes anything"
+    elif ! ninja -C "$work/build" >"$work/log" 2>&1; then
+        tell no "$sentence: it does not build"
+    else
+        while read -r catcher; do
+            # shellcheck disable=SC2086
+            try $catcher
+            case $? in
+            1) tell ok "$sentence: $catcher" ;;
+            *) tell no "$sentence: $catcher does not see it" ;;
+            esac
+        done <"$work/catchers"
+    fi
+    mend "$1"
+    ninja -C "$work/build" >"$work/log" 2>&1
+}
+
+for part in src tests man conf packaging meson.build meson_options.txt; do
+    cp -a "$top/$part" "$work/$part"
+done
+mkdir "$work/original" && cp -a "$top/src" "$work/original/src"
+if ! meson setup "$work/build" "$work" -Dtests=enabled -Doptimization=0 >"$work/log" 2>&1 ||
+    ! ninja -C "$work/build" >"$work/log" 2>&1 || ! pg_start main >>"$work/log" 2>&1; then
+    tell no 'the program as it is builds, and a server starts'
+    echo "1..$count"
+    exit 1
+fi
+LEASERUN_TEST_PG=$(pg_url main postgres) && export LEASERUN_TEST_PG
+if [ $# -eq 0 ]; then
+    for script in "$here"/*.sed; do
+        set -- "$@" "$(basename "$script" .sed)"
+    done
+fi
+for name; do
+    check_mutant "$name" </dev/null
+done
+echo "1..$count"
+[ $failed -eq 0 ]

@@ -1,0 +1,4 @@
+# a row of a batch that was not answered for, since it is locked, counts as lost (P5)
+# file: src/store/postgresql/pg_renew.c
+# caught by: unit pg_leases
+s/"ELSE 'locked' END AS verdict, "/"ELSE 'gone' END AS verdict, "/

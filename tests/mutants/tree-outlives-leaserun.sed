@@ -1,0 +1,7 @@
+# the guard does not end the tree when leaserun has died (P7)
+# file: src/guard/guard_words.c
+# caught by: unit guard ending
+# caught by: faults 11 20
+/heard == GUARD_LINK_CLOSED/,/^}/ {
+    /guard_tree_kill/ d
+}
