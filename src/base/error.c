@@ -12,6 +12,9 @@ static void mark_cut(struct error *err, int length)
 }
 
 static void format_text(struct error *err, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+
+static void format_text(struct error *err, const char *format, va_list args)
 {
     mark_cut(err, vsnprintf(err->text, sizeof err->text, format, args));
     error_fold_line(err->text);

@@ -64,8 +64,11 @@ static int free_for_guard(const struct options *options)
     sigprocmask(SIG_BLOCK, &all, NULL);
     if (!read_store((int)options->store_fd, &store, &error))
         return (int)exit_code_of_error(error.kind);
-    struct release_item item = {.key = options->operands[0], .holder = options->holder};
-    struct store_request request = {.kind = STORE_FREE};
+    struct release_item item = {.key = options->operands[0],
+                                .holder = options->holder,
+                                .run_id = options->unstarted,
+                                .status = -1};
+    struct store_request request = {.kind = options->unstarted != NULL ? STORE_UNDO : STORE_FREE};
     request.u.release.items = &item;
     request.u.release.count = 1;
     bool is_good = ask_store(&store, &request, GUARD_LIMITS, &error);

@@ -85,7 +85,7 @@ static int perform(struct running *running, const struct run_spec *spec)
     if (!open_loop(running, &err) ||
         !run_start(&running->run, &running->loop, spec, on_run_finished, &err)) {
         fprintf(stderr, "leaserun: %s\n", err.text);
-        return exit_code_of_error(err.kind);
+        return (int)exit_code_of_error(err.kind);
     }
     uv_run(&running->loop, UV_RUN_DEFAULT);
     uv_loop_close(&running->loop); /* refused while such a look-up hangs: main leaves by _exit */

@@ -98,6 +98,15 @@ static const struct setting release_options[] = {
         .help = "for leaserun's guard",
         .is_hidden = true,
     },
+    {
+        OWN_ROW,
+        .option = "unstarted",
+        .type = SETTING_TEXT,
+        .offset = MEMBER(unstarted),
+        .argument = "RUN",
+        .help = "for leaserun's guard",
+        .is_hidden = true,
+    },
     {.option = NULL},
 };
 

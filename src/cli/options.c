@@ -293,6 +293,7 @@ void options_done(struct options *options)
     free(options->operands);
     free(options->given);
     free(options->holder);
+    free(options->unstarted);
     free(options->forget_key);
     free(options->mdoc);
     *options = (struct options){.store_fd = -1};

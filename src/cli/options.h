@@ -34,6 +34,7 @@ struct options {
     bool is_stop;         /* release */
     int64_t store_fd;     /* release, for the guard; -1: not given */
     char *holder;         /* release, for the guard */
+    char *unstarted;      /* release, for the guard: the run to undo */
     int64_t retention_ms; /* purge */
     char *forget_key;     /* purge */
     bool is_print_sql;    /* init */

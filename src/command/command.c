@@ -268,10 +268,11 @@ int64_t command_guard_pid(const struct command *command)
     return command->guard;
 }
 
-void command_hold(struct command *command, const char *holder)
+void command_hold(struct command *command, const char *holder, const char *run_id)
 {
     struct guard_message message = {.kind = GUARD_HOLD};
     memccpy(message.holder, holder, '\0', sizeof message.holder);
+    memccpy(message.run_id, run_id, '\0', sizeof message.run_id);
     command->is_dismissed = false;
     tell(command, &message);
 }

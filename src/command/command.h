@@ -63,8 +63,8 @@ bool command_open(struct command **ret_command, uv_loop_t *loop, const struct co
 int64_t command_guard_pid(const struct command *command);
 
 /* Before the first claim leaves: should leaserun die from here on, the guard gives back what
- * (key, holder) may have won. */
-void command_hold(struct command *command, const char *holder);
+ * (key, holder) may have won, and undoes the run as long as it was not told to start. */
+void command_hold(struct command *command, const char *holder, const char *run_id);
 
 void command_start(struct command *command, const struct command_start *start);
 void command_move_deadline(struct command *command, int64_t term_at_boot_ms,

@@ -136,8 +136,7 @@ int guard_run(int argc, char **argv)
     while (!guard.is_orphaned || guard_tree_exists(&guard))
         wait_for_events(&guard);
     if (guard.holder[0] != '\0')
-        guard_release(guard.arguments.key, guard.holder, guard.arguments.leaserun_fd,
-                      guard.arguments.store_fd, guard.child_fd);
+        guard_release(&guard);
     guard_ending_done(&guard.ending);
     return EXIT_OK;
 }

@@ -17,7 +17,8 @@
  * 4. The guard says GUARD_STOPPED, GUARD_EXITED, GUARD_LEFTOVERS as they happen, and GUARD_EMPTY
  *    when no process of the tree exists any more; then it waits for end of file and exits.
  * 5. End of file without GUARD_DISMISS: leaserun is dead. The guard kills the tree at once, starts
- *    `leaserun release` for (key, holder) when a lease is held, and exits. */
+ *    `leaserun release` for (key, holder) when a lease may be held, and exits. A run whose
+ * GUARD_START never came is undone by that: its slot is open again. */
 #pragma once
 #include "base/identity.h"
 
@@ -25,8 +26,8 @@
 
 enum guard_message_kind {
     /* leaserun -> guard */
-    GUARD_HOLD,  /* from now on holder may hold the key (sent before the claim leaves): free it on
-                    death */
+    GUARD_HOLD,  /* from now on holder may hold the key for run_id (sent before the claim leaves):
+                    free it on death */
     GUARD_START, /* start the command */
     GUARD_DEADLINE, /* the deadlines moved */
     GUARD_SIGNAL,   /* send number to the command's group */
@@ -80,7 +81,7 @@ struct guard_message {
     int64_t grace_ms;        /* START: for leftovers */
     int64_t fence;           /* START */
     char holder[IDENTITY_HOLDER_MAX]; /* HOLD */
-    char run_id[IDENTITY_RUN_ID_MAX]; /* START */
+    char run_id[IDENTITY_RUN_ID_MAX]; /* HOLD, START */
     char slot[40];                    /* START: RFC 3339, or "" */
     char text[160];  /* LEFTOVERS: "sleep (pid 12), ssh-agent (pid 15)"; NOT_STARTED: the program */
     int32_t attempt; /* START */

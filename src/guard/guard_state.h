@@ -46,7 +46,8 @@ struct guard {
     enum guard_killer killer;
     int64_t due_boot_ms[GUARD_INSTANT_COUNT];
 
-    char holder[IDENTITY_HOLDER_MAX]; /* "" while nothing may be held */
+    char holder[IDENTITY_HOLDER_MAX];    /* "" while nothing may be held */
+    char unstarted[IDENTITY_RUN_ID_MAX]; /* the run it is held for, "" from its start on */
     enum guard_leftovers leftovers;
     int64_t grace_ms;
     int32_t continue_count;

@@ -13,6 +13,8 @@ static void on_hold(struct guard *guard, const struct guard_message *message)
 {
     memcpy(guard->holder, message->holder, sizeof guard->holder);
     guard->holder[sizeof guard->holder - 1] = '\0';
+    memcpy(guard->unstarted, message->run_id, sizeof guard->unstarted);
+    guard->unstarted[sizeof guard->unstarted - 1] = '\0';
 }
 
 static void on_deadline(struct guard *guard, const struct guard_message *message)
@@ -29,6 +31,7 @@ static void on_start(struct guard *guard, const struct guard_message *message)
     guard->leftovers = message->leftovers;
     guard->grace_ms = message->grace_ms;
     on_deadline(guard, message);
+    guard->unstarted[0] = '\0';
     guard_tree_start(guard, message);
     fds_let_go(&guard->given);
 }

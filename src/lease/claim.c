@@ -24,20 +24,22 @@ static void on_given_back(struct store_request *request)
 {
     struct claim *claim = request->owner;
     claim->is_giving_back = false;
+    claim->is_left_open = request->outcome != STORE_ANSWERED;
     finish(claim);
 }
 
-static void give_back(struct claim *claim, enum store_kind kind)
+/* fence: 0 for a claim that was never answered. */
+static void undo(struct claim *claim, int64_t fence)
 {
     claim->give_back = (struct release_item){
         .key = claim->lease->key,
         .holder = claim->lease->holder,
-        .fence = claim->item.fence,
+        .fence = fence,
         .run_id = claim->lease->run_id,
         .status = -1,
     };
     claim->request = (struct store_request){
-        .kind = kind,
+        .kind = STORE_UNDO,
         .limit_ms = claim->is_cancelled ? CANCEL_EACH_MS : GIVE_BACK_MS,
         .done = on_given_back,
         .owner = claim,
@@ -51,7 +53,7 @@ static void end(struct claim *claim, enum claim_result result)
 {
     claim->result = result;
     if (claim->is_unsure)
-        give_back(claim, STORE_FREE);
+        undo(claim, 0);
     else
         finish(claim);
 }
@@ -104,7 +106,7 @@ static void on_won(struct claim *claim)
     lease->sent_boot_ms = claim->request.sent_boot_ms;
     if (claim->is_cancelled) {
         claim->result = CLAIM_RESULT_CANCELLED;
-        give_back(claim, STORE_UNDO);
+        undo(claim, claim->item.fence);
         return;
     }
     /* We were stopped between asking and reading: too little of the lease is left to start. */

@@ -51,13 +51,14 @@ struct claim {
     struct error error;         /* FAILED: the last fault */
     enum store_failure failure; /* FAILED: its kind */
     bool is_asking;             /* the request is with the store: a claim */
-    bool is_giving_back;        /* it is an undo or a free; the result is decided */
+    bool is_giving_back;        /* it is an undo; the result is decided */
     bool has_asked;             /* at least once */
     bool is_cancelled;
-    bool is_held;     /* the last answer was HELD */
-    bool is_answered; /* some attempt was: later faults do not end the claim at once */
-    bool is_unsure;   /* an attempt was sent, and neither it nor one after it was answered: it may
-                         have won */
+    bool is_held;      /* the last answer was HELD */
+    bool is_answered;  /* some attempt was: later faults do not end the claim at once */
+    bool is_unsure;    /* an attempt was sent, and neither it nor one after it was answered: it may
+                          have won */
+    bool is_left_open; /* what may have been won could not be given back: it may still be held */
     bool has_waited, was_early;
 };
 

@@ -113,7 +113,9 @@ static void finish(struct run *run)
         run_tell_release(run);
         run_tell_end(run, &run->record);
     }
-    command_dismiss(run->command);
+    /* Not dismissed, the guard goes on trying to give back what we could not. */
+    if (run->lease.fence != 0 || !run->claim.is_left_open)
+        command_dismiss(run->command);
     run->finished(run);
 }
 
@@ -392,7 +394,7 @@ static void start_claim(struct run *run)
         .may_wait = job->wait_ms > 0,
         .give_up_ms = job->wait_ms > 0 ? job->wait_ms : job->start_within_ms,
     };
-    command_hold(run->command, run->lease.holder);
+    command_hold(run->command, run->lease.holder, run->lease.run_id);
     claim_start(&run->claim, run->loop, run->store, &run->lease, &spec, &claim_listener, run);
 }
 

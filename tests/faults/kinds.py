@@ -15,6 +15,7 @@ import time
 TTL_S = 5
 HOT_KEYS = ('alpha', 'beta')
 STATEMENTS = {'claim': 'INTO .*leases', 'renewal': 'renewed AS', 'release': 'freed AS'}
+LEAST_WITH_STANDBY_S = 40
 QUIET_S = 6  # between two faults of the server, so that something goes on meanwhile
 
 Fault = collections.namedtuple('Fault', 'number at kind node pick details')
@@ -31,7 +32,10 @@ def plan(seed, seconds, node_count):
             faults.append(Fault(len(faults) + 1, round(at, 2), kind, node, pick, details))
             quiet_until = at + QUIET_S if kind in OF_THE_SERVER else quiet_until
         at += chance.expovariate(1 / 0.7)
-    return faults
+    if seconds >= LEAST_WITH_STANDBY_S:
+        at = round(seconds * chance.uniform(0.3, 0.7), 2)
+        faults.append(Fault(0, at, PROMOTION, 0, 0, {}))
+    return sorted(faults, key=lambda fault: fault.at)
 
 
 # ---- processes ---------------------------------------------------------------------------------
@@ -65,6 +69,8 @@ def stop(*roles):
             time.sleep(fault.details['seconds'])
         chance = random.Random(fault.pick)
         chance.shuffle(struck)
+        if chance.random() < 0.6:  # the command goes on before anybody could end it
+            struck.sort(key=lambda one: one[1] != 'worker')
         for pidfd, role in struck:
             scene.revive(pidfd, live, role)
             time.sleep(chance.uniform(0, 0.1))
@@ -122,9 +128,15 @@ def restart(scene, fault):
         scene.server.shell(f'pg_start {scene.server.name}')
 
 
+def promote(scene, _fault):
+    with scene.server.lock:
+        scene.server.promote_standby()
+
+
 def lock(scene, fault):
-    what = {'row': f"select 1 from leaserun.leases where key = '{fault.details['key']}' for update",
-            'table': 'lock table leaserun.leases in access exclusive mode'}[fault.details['what']]
+    what = 'lock table leaserun.leases in access exclusive mode'
+    if 'key' in fault.details:
+        what = f"select 1 from leaserun.leases where key = '{fault.details['key']}' for update"
     with contextlib.suppress(subprocess.CalledProcessError):  # a restart comes between
         scene.server.sql(f'begin; {what}; select pg_sleep({fault.details["seconds"]}); commit')
 
@@ -203,12 +215,14 @@ KINDS = {
                                             direction=['requests', 'replies', 'both']), cut),
     'connections end': Kind(3, lasting(0, 3), reset),
     'a message is spoilt': Kind(16, draw_spoil, spoil),
-    'a row is locked': Kind(4, lasting(0.2, 7, what=['row'], key=HOT_KEYS), lock),
-    'the table is locked': Kind(1, lasting(0.2, 2, what=['table']), lock),
+    'a row is locked': Kind(4, lasting(0.2, 7, key=HOT_KEYS), lock),
+    'the table is locked': Kind(1, lasting(0.2, 2), lock),
     'release by hand': Kind(3, nothing, release),
     'few descriptors': Kind(3, lasting(1, 3, files=range(3, 28)), few_files),
     'starved of time': Kind(2, lasting(1, 3), starve),
     'the clock is stepped': Kind(3, lasting(2, 6, step=[-7200, -90, -3, 0.9, 3, 20, 90, 7200]),
                                  step_clock),
 }
+PROMOTION = 'a synchronous standby takes over'  # once in a run
+KINDS[PROMOTION] = Kind(0, nothing, promote)
 OF_THE_SERVER = ('restart the server', 'kill a backend')

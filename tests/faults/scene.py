@@ -77,6 +77,21 @@ class Server:
         self.sql(f'create role {SERIALIZABLE} superuser login',
                  f"alter role {SERIALIZABLE} set default_transaction_isolation = 'serializable'")
 
+    def add_standby(self):
+        """One that follows at once: what the server has said to be committed, it has too."""
+        self.shell('''cd / && mkdir "$PG_ROOT/standby" && _pg_own "$PG_ROOT/standby" &&
+            _pg_free_port >"$PG_ROOT/standby/port" &&
+            _pg_as_owner "$PG_BIN/pg_basebackup" -D "$PG_ROOT/standby/data" -c fast -R \\
+                -h "$PG_ROOT/main" -p "$(cat "$PG_ROOT/main/port")" -U postgres &&
+            pg_start standby "port=$(cat "$PG_ROOT/standby/port")" \\
+                "unix_socket_directories=$PG_ROOT/standby" wal_retrieve_retry_interval=300ms''')
+        self.sql("alter system set synchronous_standby_names = '*'", 'select pg_reload_conf()')
+
+    def promote_standby(self):
+        self.shell('''pg_stop main immediate; cd / &&
+            _pg_as_owner "$PG_BIN/pg_ctl" promote -s -w -D "$PG_ROOT/standby/data"''')
+        self.lead_to('standby')
+
     def shell(self, script):
         return run('sh', '-c', f'. {TESTS}/lib/pg.sh; {script}', env=self.environment)
 
@@ -213,7 +228,7 @@ class Live:
 
 
 class Scene:
-    def __init__(self, folder, build, node_count):
+    def __init__(self, folder, build, node_count, has_standby):
         self.folder, self.node_count = folder, node_count
         self.leaserun = os.path.join(build, 'src', 'leaserun')
         self.worker = os.path.join(build, 'tests', 'faults', 'worker')
@@ -226,6 +241,8 @@ class Scene:
         self.server = Server(folder)
         self.nodes = []
         run(self.leaserun, 'init', '--store', self.server.url())
+        if has_standby:
+            self.server.add_standby()
         self.nodes = [Node(self, number) for number in range(node_count)]
         self.events.tell('clock', wall_us=time.time_ns() // 1000)
 

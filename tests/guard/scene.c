@@ -201,7 +201,7 @@ void scene_open(struct scene *scene, char *const *argv)
     if (!command_open(&scene->command, &scene->loop, &spec, &listener, scene, &err))
         give_up(err.text);
     scene->is_open = true;
-    command_hold(scene->command, "host/1/nonce");
+    command_hold(scene->command, "host/1/nonce", "run");
 }
 
 void scene_open_script(struct scene *scene, const char *script)

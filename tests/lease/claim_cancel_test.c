@@ -75,19 +75,19 @@ static void cancel__on_its_way_and_held__ends(void **state)
                    "100 cancelled\n");
 }
 
-static void cancel__on_its_way_and_unanswered__freed_in_time(void **state)
+static void cancel__on_its_way_and_unanswered__undone_in_time(void **state)
 {
     struct claim_fixture *fixture = *state;
     FAKE_STORE_ANSWERS(STORE_CLAIM, SILENT);
-    FAKE_STORE_ANSWERS(STORE_FREE, SILENT);
+    FAKE_STORE_ANSWERS(STORE_UNDO, SILENT);
     claim_fixture_start(fixture, PLAIN);
     cancel_at(fixture, 30);
     assert_journal("0 claim #1 within 5000\n"
-                   "430 free within 400\n"
+                   "430 undo within 400\n"
                    "830 cancelled\n");
 }
 
-static void cancel__on_its_way_and_refused__ends_without_free(void **state)
+static void cancel__on_its_way_and_refused__ends_without_undo(void **state)
 {
     struct claim_fixture *fixture = *state;
     FAKE_STORE_ANSWERS(
@@ -131,55 +131,55 @@ static void cancel__while_the_slot_is_early__ends_at_once(void **state)
                    "7000 cancelled\n");
 }
 
-static void cancel__between_attempts_after_an_unanswered_one__freed(void **state)
+static void cancel__between_attempts_after_an_unanswered_one__undone(void **state)
 {
     struct claim_fixture *fixture = *state;
     FAKE_STORE_ANSWERS(STORE_CLAIM, SILENT);
-    FAKE_STORE_ANSWERS(STORE_FREE, SILENT);
+    FAKE_STORE_ANSWERS(STORE_UNDO, SILENT);
     claim_fixture_start(fixture, PLAIN);
     cancel_at(fixture, 5050);
     assert_journal("0 claim #1 within 5000\n"
-                   "5050 free within 400\n"
+                   "5050 undo within 400\n"
                    "5450 cancelled\n");
 }
 
-static void cancel__unsent_after_an_unanswered_one__freed(void **state)
+static void cancel__unsent_after_an_unanswered_one__undone(void **state)
 {
     struct claim_fixture *fixture = *state;
     FAKE_STORE_ANSWERS(STORE_CLAIM, SILENT, UNANSWERABLE);
-    FAKE_STORE_ANSWERS(STORE_FREE, {.after_ms = 1});
+    FAKE_STORE_ANSWERS(STORE_UNDO, {.after_ms = 1});
     claim_fixture_start(fixture, PLAIN);
     cancel_at(fixture, 5200);
     assert_journal("0 claim #1 within 5000\n"
                    "5100 claim #2 within 5000\n"
-                   "5200 free within 400\n"
+                   "5200 undo within 400\n"
                    "5201 cancelled\n");
 }
 
-static void cancel__refused_after_an_unanswered_one__freed(void **state)
+static void cancel__refused_after_an_unanswered_one__undone(void **state)
 {
     struct claim_fixture *fixture = *state;
     FAKE_STORE_ANSWERS(
         STORE_CLAIM, SILENT,
         {.fate = FAKE_FAILS, .after_ms = 200, .failure = FAILURE_CONFLICT, .fault = "deadlock"});
-    FAKE_STORE_ANSWERS(STORE_FREE, {.after_ms = 1});
+    FAKE_STORE_ANSWERS(STORE_UNDO, {.after_ms = 1});
     claim_fixture_start(fixture, PLAIN);
     cancel_at(fixture, 5200);
     assert_journal("0 claim #1 within 5000\n"
                    "5100 claim #2 within 5000\n"
-                   "5300 free within 400\n"
+                   "5300 undo within 400\n"
                    "5301 cancelled\n");
 }
 
-static void cancel__while_freeing__ends_in_time_with_the_result_it_had(void **state)
+static void cancel__while_undoing__ends_in_time_with_the_result_it_had(void **state)
 {
     struct claim_fixture *fixture = *state;
     FAKE_STORE_ANSWERS(STORE_CLAIM, SILENT);
-    FAKE_STORE_ANSWERS(STORE_FREE, SILENT);
+    FAKE_STORE_ANSWERS(STORE_UNDO, SILENT);
     claim_fixture_start(fixture, (struct claim_spec){.give_up_ms = 3000});
     cancel_at(fixture, 3010);
     assert_journal("0 claim #1 within 3000\n"
-                   "3000 free within 1000\n"
+                   "3000 undo within 1000\n"
                    "3410 failed\n");
 }
 
@@ -191,15 +191,15 @@ int main(void)
         CASE(cancel__on_its_way_and_won__undone),
         CASE(cancel__undo_is_not_answered__ends_in_time),
         CASE(cancel__on_its_way_and_held__ends),
-        CASE(cancel__on_its_way_and_unanswered__freed_in_time),
-        CASE(cancel__on_its_way_and_refused__ends_without_free),
+        CASE(cancel__on_its_way_and_unanswered__undone_in_time),
+        CASE(cancel__on_its_way_and_refused__ends_without_undo),
         CASE(cancel__between_two_attempts__ends_at_once),
         CASE(cancel__while_waiting_for_the_holder__ends_at_once),
         CASE(cancel__while_the_slot_is_early__ends_at_once),
-        CASE(cancel__between_attempts_after_an_unanswered_one__freed),
-        CASE(cancel__unsent_after_an_unanswered_one__freed),
-        CASE(cancel__refused_after_an_unanswered_one__freed),
-        CASE(cancel__while_freeing__ends_in_time_with_the_result_it_had),
+        CASE(cancel__between_attempts_after_an_unanswered_one__undone),
+        CASE(cancel__unsent_after_an_unanswered_one__undone),
+        CASE(cancel__refused_after_an_unanswered_one__undone),
+        CASE(cancel__while_undoing__ends_in_time_with_the_result_it_had),
     };
     return cmocka_run_group_tests_name("claim_cancel", tests, NULL, NULL);
 }

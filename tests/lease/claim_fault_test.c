@@ -145,7 +145,7 @@ static void claim__raced_after_a_wait__backoff_starts_anew(void **state)
                    "1004 won\n");
 }
 
-static void claim__given_up__last_fault_is_kept_and_nothing_freed(void **state)
+static void claim__given_up__last_fault_is_kept_and_nothing_undone(void **state)
 {
     struct claim_fixture *fixture = *state;
     struct fake_answer down = REFUSED_CONNECTION;
@@ -157,7 +157,7 @@ static void claim__given_up__last_fault_is_kept_and_nothing_freed(void **state)
     assert_int_equal(fixture->finished_ms, 60000);
     assert_int_equal(fixture->claim.failure, FAILURE_UNREACHABLE);
     assert_string_equal(fixture->claim.error.text, "no lease within 1m: connection refused");
-    assert_int_equal(journal_count("free"), 0); /* it never left */
+    assert_int_equal(journal_count("undo"), 0); /* it never left */
     assert_in_range(journal_count("claim"), 60000 / 2000, 60000 / 1000);
 }
 
@@ -176,7 +176,7 @@ static void claim__unanswered__next_attempt_has_the_next_number(void **state)
     assert_int_equal(journal_ms(fixture->lease.sent_boot_ms), 10300);
 }
 
-static void claim__never_sent__number_stays_and_nothing_is_freed(void **state)
+static void claim__never_sent__number_stays_and_nothing_is_undone(void **state)
 {
     struct claim_fixture *fixture = *state;
     FAKE_STORE_ANSWERS(STORE_CLAIM, UNANSWERABLE, UNANSWERABLE);
@@ -187,66 +187,67 @@ static void claim__never_sent__number_stays_and_nothing_is_freed(void **state)
                    "8000 failed\n");
 }
 
-static void claim__unanswered_and_given_up__freed_once(void **state)
+static void claim__unanswered_and_given_up__undone_once(void **state)
 {
     struct claim_fixture *fixture = *state;
     FAKE_STORE_ANSWERS(STORE_CLAIM, SILENT);
-    FAKE_STORE_ANSWERS(STORE_FREE, {.after_ms = 4});
+    FAKE_STORE_ANSWERS(STORE_UNDO, {.after_ms = 4});
     claim_fixture_start(fixture, (struct claim_spec){.give_up_ms = 3000});
     claim_fixture_run_to_end(fixture);
     assert_journal("0 claim #1 within 3000\n"
-                   "3000 free within 1000\n"
+                   "3000 undo within 1000\n"
                    "3004 failed\n");
-    const struct release_item *item = fake_store_last_release(STORE_FREE);
+    const struct release_item *item = fake_store_last_release(STORE_UNDO);
     assert_string_equal(item->key, "nightly");
     assert_string_equal(item->holder, "here/1/a");
+    assert_int_equal(item->fence, 0); /* unknown */
     assert_string_equal(fixture->claim.error.text,
                         "no lease within 3s: the store gave no answer in time");
 }
 
-static void claim__free_is_not_answered__ends_all_the_same(void **state)
+static void claim__undo_is_not_answered__ends_all_the_same(void **state)
 {
     struct claim_fixture *fixture = *state;
     FAKE_STORE_ANSWERS(STORE_CLAIM, SILENT);
-    FAKE_STORE_ANSWERS(STORE_FREE, SILENT);
+    FAKE_STORE_ANSWERS(STORE_UNDO, SILENT);
     claim_fixture_start(fixture, (struct claim_spec){.give_up_ms = 3000});
     claim_fixture_run_to_end(fixture);
     assert_journal("0 claim #1 within 3000\n"
-                   "3000 free within 1000\n"
+                   "3000 undo within 1000\n"
                    "4000 failed\n");
 }
 
-static void claim__unanswered_then_unsent__still_freed(void **state)
+static void claim__unanswered_then_unsent__still_undone(void **state)
 {
     struct claim_fixture *fixture = *state;
     struct fake_answer answers[] = {SILENT, REFUSED_CONNECTION};
     answers[1].is_repeated = true;
     fake_store_answers(STORE_CLAIM, answers, 2);
-    FAKE_STORE_ANSWERS(STORE_FREE, {.after_ms = 4});
+    FAKE_STORE_ANSWERS(STORE_UNDO, {.after_ms = 4});
     claim_fixture_start(fixture, (struct claim_spec){.give_up_ms = 5250});
     claim_fixture_run_to_end(fixture);
     assert_journal("0 claim #1 within 5000\n"
                    "5100 claim #2 within 150\n" /* never leaves: the number stays */
-                   "5250 free within 1000\n"
+                   "5250 undo within 1000\n"
                    "5254 failed\n");
 }
 
-static void claim__unanswered_then_conflict__still_freed(void **state)
+static void claim__unanswered_then_conflict__still_undone(void **state)
 {
     struct claim_fixture *fixture = *state;
     FAKE_STORE_ANSWERS(STORE_CLAIM, SILENT,
                        {.fate = FAKE_FAILS, .failure = FAILURE_REFUSED, .fault = "no"});
-    FAKE_STORE_ANSWERS(STORE_FREE, {.after_ms = 4});
+    FAKE_STORE_ANSWERS(STORE_UNDO, {.after_ms = 4});
     claim_fixture_start(fixture, PLAIN);
     claim_fixture_run_to_end(fixture);
     assert_journal("0 claim #1 within 5000\n"
                    "5100 claim #2 within 5000\n"
-                   "5100 free within 1000\n"
+                   "5100 undo within 1000\n"
                    "5104 failed\n");
     assert_int_equal(fixture->claim.failure, FAILURE_REFUSED);
 }
 
-static void claim__unanswered_then_held__ends_without_free(void **state)
+static void claim__unanswered_then_held__ends_without_undo(void **state)
 {
     struct claim_fixture *fixture = *state;
     FAKE_STORE_ANSWERS(STORE_CLAIM, SILENT, HELD(5000, 1));
@@ -285,17 +286,17 @@ static void claim__won_late_but_in_time__won(void **state)
     assert_int_equal(journal_ms(fixture->lease.sent_boot_ms), 0);
 }
 
-static void claim__won_too_late_and_limit_over__freed_and_failed(void **state)
+static void claim__won_too_late_and_limit_over__undone_and_failed(void **state)
 {
     struct claim_fixture *fixture = *state;
     FAKE_STORE_ANSWERS(STORE_CLAIM, WON(5, 10));
-    FAKE_STORE_ANSWERS(STORE_FREE, {.after_ms = 1});
+    FAKE_STORE_ANSWERS(STORE_UNDO, {.after_ms = 1});
     claim_fixture_start(fixture, PLAIN);
     fake_clock_run_for(&fixture->loop, 5);
     fake_clock_stop_for(400000);
     claim_fixture_run_to_end(fixture);
     assert_journal("0 claim #1 within 5000\n"
-                   "400005 free within 1000\n"
+                   "400005 undo within 1000\n"
                    "400006 failed\n");
     assert_non_null(strstr(fixture->claim.error.text, "stopped"));
     assert_int_equal(fixture->lease.fence, 0);
@@ -313,17 +314,17 @@ int main(void)
         CASE(claim__raced__looks_again_soon),
         CASE(claim__raced_until_the_end__fails_with_a_fault_of_its_own),
         CASE(claim__raced_after_a_wait__backoff_starts_anew),
-        CASE(claim__given_up__last_fault_is_kept_and_nothing_freed),
+        CASE(claim__given_up__last_fault_is_kept_and_nothing_undone),
         CASE(claim__unanswered__next_attempt_has_the_next_number),
-        CASE(claim__never_sent__number_stays_and_nothing_is_freed),
-        CASE(claim__unanswered_and_given_up__freed_once),
-        CASE(claim__free_is_not_answered__ends_all_the_same),
-        CASE(claim__unanswered_then_unsent__still_freed),
-        CASE(claim__unanswered_then_conflict__still_freed),
-        CASE(claim__unanswered_then_held__ends_without_free),
+        CASE(claim__never_sent__number_stays_and_nothing_is_undone),
+        CASE(claim__unanswered_and_given_up__undone_once),
+        CASE(claim__undo_is_not_answered__ends_all_the_same),
+        CASE(claim__unanswered_then_unsent__still_undone),
+        CASE(claim__unanswered_then_conflict__still_undone),
+        CASE(claim__unanswered_then_held__ends_without_undo),
         CASE(claim__won_too_late__asks_again),
         CASE(claim__won_late_but_in_time__won),
-        CASE(claim__won_too_late_and_limit_over__freed_and_failed),
+        CASE(claim__won_too_late_and_limit_over__undone_and_failed),
     };
     return cmocka_run_group_tests_name("claim_fault", tests, NULL, NULL);
 }

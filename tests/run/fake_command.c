@@ -100,7 +100,7 @@ int64_t command_guard_pid(const struct command *command)
     return 4242;
 }
 
-void command_hold(struct command *command, const char *holder)
+void command_hold(struct command *command, const char *holder, const char *run_id)
 {
     assert_true(holder[0] != '\0');
     journal_add("hold");

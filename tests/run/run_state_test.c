@@ -29,34 +29,34 @@ static const struct cell grid[RUN_STATE_COUNT][RUN_EVENT_COUNT] =
             {
                 [RUN_EVENT_CLAIM_WON] = GO(START_COMMAND, RUNNING),
                 [RUN_EVENT_CLAIM_ENDED] = GO(FINISH, FINISHED),
-                [RUN_EVENT_NOT_STARTED] = {BUG},
-                [RUN_EVENT_COMMAND_EXITED] = {BUG},
-                [RUN_EVENT_LEASE_LOST] = {BUG},
-                [RUN_EVENT_OUT_OF_TIME] = {BUG},
-                [RUN_EVENT_TIME_UP] = {BUG},
+                [RUN_EVENT_NOT_STARTED] = {.action = BUG},
+                [RUN_EVENT_COMMAND_EXITED] = {.action = BUG},
+                [RUN_EVENT_LEASE_LOST] = {.action = BUG},
+                [RUN_EVENT_OUT_OF_TIME] = {.action = BUG},
+                [RUN_EVENT_TIME_UP] = {.action = BUG},
                 [RUN_EVENT_STOP_ASKED] = GO(CANCEL_CLAIM, CANCELLING),
                 [RUN_EVENT_GUARD_DIED] = GO(CANCEL_CLAIM, CANCELLING),
-                [RUN_EVENT_TREE_EMPTY] = {BUG},
-                [RUN_EVENT_RELEASED] = {BUG},
+                [RUN_EVENT_TREE_EMPTY] = {.action = BUG},
+                [RUN_EVENT_RELEASED] = {.action = BUG},
             },
         [RUN_CANCELLING] =
             {
-                [RUN_EVENT_CLAIM_WON] = {BUG}, /* a cancelled claim undoes it */
+                [RUN_EVENT_CLAIM_WON] = {.action = BUG}, /* a cancelled claim undoes it */
                 [RUN_EVENT_CLAIM_ENDED] = GO(FINISH, FINISHED),
-                [RUN_EVENT_NOT_STARTED] = {BUG},
-                [RUN_EVENT_COMMAND_EXITED] = {BUG},
-                [RUN_EVENT_LEASE_LOST] = {BUG},
-                [RUN_EVENT_OUT_OF_TIME] = {BUG},
-                [RUN_EVENT_TIME_UP] = {BUG},
-                [RUN_EVENT_STOP_ASKED] = {STAYS},
-                [RUN_EVENT_GUARD_DIED] = {STAYS},
-                [RUN_EVENT_TREE_EMPTY] = {STAYS},
-                [RUN_EVENT_RELEASED] = {BUG},
+                [RUN_EVENT_NOT_STARTED] = {.action = BUG},
+                [RUN_EVENT_COMMAND_EXITED] = {.action = BUG},
+                [RUN_EVENT_LEASE_LOST] = {.action = BUG},
+                [RUN_EVENT_OUT_OF_TIME] = {.action = BUG},
+                [RUN_EVENT_TIME_UP] = {.action = BUG},
+                [RUN_EVENT_STOP_ASKED] = {.action = STAYS},
+                [RUN_EVENT_GUARD_DIED] = {.action = STAYS},
+                [RUN_EVENT_TREE_EMPTY] = {.action = STAYS},
+                [RUN_EVENT_RELEASED] = {.action = BUG},
             },
         [RUN_RUNNING] =
             {
-                [RUN_EVENT_CLAIM_WON] = {BUG},
-                [RUN_EVENT_CLAIM_ENDED] = {BUG},
+                [RUN_EVENT_CLAIM_WON] = {.action = BUG},
+                [RUN_EVENT_CLAIM_ENDED] = {.action = BUG},
                 [RUN_EVENT_NOT_STARTED] = GO(NONE, CLEARING),
                 [RUN_EVENT_COMMAND_EXITED] = GO(NONE, CLEARING),
                 [RUN_EVENT_LEASE_LOST] = GO(END_LOST, STOPPING),
@@ -64,64 +64,64 @@ static const struct cell grid[RUN_STATE_COUNT][RUN_EVENT_COUNT] =
                 [RUN_EVENT_TIME_UP] = GO(TIME_OUT, STOPPING),
                 [RUN_EVENT_STOP_ASKED] = GO(STOP, STOPPING),
                 [RUN_EVENT_GUARD_DIED] = GO(NONE, STOPPING),
-                [RUN_EVENT_TREE_EMPTY] = {BUG},
-                [RUN_EVENT_RELEASED] = {BUG},
+                [RUN_EVENT_TREE_EMPTY] = {.action = BUG},
+                [RUN_EVENT_RELEASED] = {.action = BUG},
             },
         [RUN_STOPPING] =
             {
-                [RUN_EVENT_CLAIM_WON] = {BUG},
-                [RUN_EVENT_CLAIM_ENDED] = {BUG},
+                [RUN_EVENT_CLAIM_WON] = {.action = BUG},
+                [RUN_EVENT_CLAIM_ENDED] = {.action = BUG},
                 [RUN_EVENT_NOT_STARTED] = GO(NONE, CLEARING),
                 [RUN_EVENT_COMMAND_EXITED] = GO(NONE, CLEARING),
                 [RUN_EVENT_LEASE_LOST] = GO(END_LOST, STOPPING),
                 [RUN_EVENT_OUT_OF_TIME] = GO(END_IN_TIME, STOPPING),
-                [RUN_EVENT_TIME_UP] = {STAYS},
+                [RUN_EVENT_TIME_UP] = {.action = STAYS},
                 [RUN_EVENT_STOP_ASKED] = GO(PASS_SIGNAL, STOPPING),
-                [RUN_EVENT_GUARD_DIED] = {STAYS},
+                [RUN_EVENT_GUARD_DIED] = {.action = STAYS},
                 [RUN_EVENT_TREE_EMPTY] = GO(RELEASE, RELEASING),
-                [RUN_EVENT_RELEASED] = {BUG},
+                [RUN_EVENT_RELEASED] = {.action = BUG},
             },
         [RUN_CLEARING] =
             {
-                [RUN_EVENT_CLAIM_WON] = {BUG},
-                [RUN_EVENT_CLAIM_ENDED] = {BUG},
-                [RUN_EVENT_NOT_STARTED] = {BUG},
-                [RUN_EVENT_COMMAND_EXITED] = {BUG},
+                [RUN_EVENT_CLAIM_WON] = {.action = BUG},
+                [RUN_EVENT_CLAIM_ENDED] = {.action = BUG},
+                [RUN_EVENT_NOT_STARTED] = {.action = BUG},
+                [RUN_EVENT_COMMAND_EXITED] = {.action = BUG},
                 [RUN_EVENT_LEASE_LOST] = GO(END_LOST, CLEARING),
                 [RUN_EVENT_OUT_OF_TIME] = GO(END_IN_TIME, CLEARING),
                 [RUN_EVENT_TIME_UP] = GO(TIME_OUT, CLEARING),
                 [RUN_EVENT_STOP_ASKED] = GO(STOP, CLEARING),
-                [RUN_EVENT_GUARD_DIED] = {STAYS},
+                [RUN_EVENT_GUARD_DIED] = {.action = STAYS},
                 [RUN_EVENT_TREE_EMPTY] = GO(RELEASE, RELEASING),
-                [RUN_EVENT_RELEASED] = {BUG},
+                [RUN_EVENT_RELEASED] = {.action = BUG},
             },
         [RUN_RELEASING] =
             {
-                [RUN_EVENT_CLAIM_WON] = {BUG},
-                [RUN_EVENT_CLAIM_ENDED] = {BUG},
-                [RUN_EVENT_NOT_STARTED] = {BUG},
-                [RUN_EVENT_COMMAND_EXITED] = {BUG},
-                [RUN_EVENT_LEASE_LOST] = {STAYS},
-                [RUN_EVENT_OUT_OF_TIME] = {STAYS},
-                [RUN_EVENT_TIME_UP] = {STAYS},
+                [RUN_EVENT_CLAIM_WON] = {.action = BUG},
+                [RUN_EVENT_CLAIM_ENDED] = {.action = BUG},
+                [RUN_EVENT_NOT_STARTED] = {.action = BUG},
+                [RUN_EVENT_COMMAND_EXITED] = {.action = BUG},
+                [RUN_EVENT_LEASE_LOST] = {.action = STAYS},
+                [RUN_EVENT_OUT_OF_TIME] = {.action = STAYS},
+                [RUN_EVENT_TIME_UP] = {.action = STAYS},
                 [RUN_EVENT_STOP_ASKED] = GO(HASTEN_RELEASE, RELEASING),
-                [RUN_EVENT_GUARD_DIED] = {STAYS},
-                [RUN_EVENT_TREE_EMPTY] = {STAYS},
+                [RUN_EVENT_GUARD_DIED] = {.action = STAYS},
+                [RUN_EVENT_TREE_EMPTY] = {.action = STAYS},
                 [RUN_EVENT_RELEASED] = GO(FINISH, FINISHED),
             },
         [RUN_FINISHED] =
             {
-                [RUN_EVENT_CLAIM_WON] = {BUG},
-                [RUN_EVENT_CLAIM_ENDED] = {BUG},
-                [RUN_EVENT_NOT_STARTED] = {BUG},
-                [RUN_EVENT_COMMAND_EXITED] = {BUG},
-                [RUN_EVENT_LEASE_LOST] = {BUG},
-                [RUN_EVENT_OUT_OF_TIME] = {BUG},
-                [RUN_EVENT_TIME_UP] = {BUG},
-                [RUN_EVENT_STOP_ASKED] = {STAYS},
-                [RUN_EVENT_GUARD_DIED] = {STAYS},
-                [RUN_EVENT_TREE_EMPTY] = {STAYS},
-                [RUN_EVENT_RELEASED] = {BUG},
+                [RUN_EVENT_CLAIM_WON] = {.action = BUG},
+                [RUN_EVENT_CLAIM_ENDED] = {.action = BUG},
+                [RUN_EVENT_NOT_STARTED] = {.action = BUG},
+                [RUN_EVENT_COMMAND_EXITED] = {.action = BUG},
+                [RUN_EVENT_LEASE_LOST] = {.action = BUG},
+                [RUN_EVENT_OUT_OF_TIME] = {.action = BUG},
+                [RUN_EVENT_TIME_UP] = {.action = BUG},
+                [RUN_EVENT_STOP_ASKED] = {.action = STAYS},
+                [RUN_EVENT_GUARD_DIED] = {.action = STAYS},
+                [RUN_EVENT_TREE_EMPTY] = {.action = STAYS},
+                [RUN_EVENT_RELEASED] = {.action = BUG},
             },
 };
 
@@ -198,13 +198,15 @@ enum {
 
 static unsigned index_of(const struct world *w)
 {
+    const unsigned flags[] = {
+        w->is_claim_over, w->is_cancelled, w->is_won,        w->is_started,
+        w->is_ended,      w->is_empty,     w->is_guard_dead, w->lost_count,
+        w->out_count,     w->up_count,     w->is_releasing,  w->is_released,
+    };
     unsigned index = w->state;
-    index = index << 3 | w->is_claim_over << 2 | w->is_cancelled << 1 | w->is_won;
-    index =
-        index << 4 | w->is_started << 3 | w->is_ended << 2 | w->is_empty << 1 | w->is_guard_dead;
-    index = index << 2 | w->empty_told;
-    index = index << 5 | w->lost_count << 4 | w->out_count << 3 | w->up_count << 2 | w->stop_count;
-    return index << 2 | w->is_releasing << 1 | w->is_released;
+    for (size_t i = 0; i < CASE_COUNT(flags); i++)
+        index = index << 1 | flags[i];
+    return index << 4 | w->empty_told << 2 | w->stop_count;
 }
 
 /* Whether the surroundings may tell this now, and what is so once they have. */

@@ -184,6 +184,21 @@ static void slot_undone_and_won_by_another__undo_comes_again__changes_nothing(vo
     assert_int_equal(contender_claim(*state, &three), CLAIM_DONE);
 }
 
+static void
+slot_won_by_an_unanswered_claim__undone_whatever_the_fence__claim_by_another__wins(void **state)
+{
+    struct contender one = late_by(store_fixture_key(*state), 0, 60000);
+    assert_int_equal(contender_claim(*state, &one), CLAIM_WON);
+    struct contender unaware = one;
+    unaware.item.fence = 0;
+    assert_int_equal(contender_undo(*state, &unaware).verdict, RELEASE_RELEASED);
+    struct contender two = rival(&one);
+    assert_int_equal(contender_claim(*state, &two), CLAIM_WON);
+    assert_string_equal(two.item.abandoned, "");
+    assert_int_equal(contender_undo(*state, &unaware).verdict, RELEASE_NOT_OURS);
+    assert_int_equal(contender_renew(*state, &two, NULL), RENEW_RENEWED);
+}
+
 static void slot_done__claim_without_slot__leaves_it_done(void **state)
 {
     struct contender one = late_by(store_fixture_key(*state), 0, 60000);
@@ -224,6 +239,8 @@ int main(void)
         cmocka_unit_test(window_over_while_the_previous_runs__claim__is_missed),
         cmocka_unit_test(missed_slot__claim_with_a_longer_window__stays_missed),
         cmocka_unit_test(slot_undone__claim_by_another__wins),
+        cmocka_unit_test(
+            slot_won_by_an_unanswered_claim__undone_whatever_the_fence__claim_by_another__wins),
         cmocka_unit_test(slot_undone_and_won_by_another__undo_comes_again__changes_nothing),
         cmocka_unit_test(slot_done__claim_without_slot__leaves_it_done),
         cmocka_unit_test(slot_done__claim_of_an_older_one__is_won),

@@ -10,8 +10,9 @@
 
 #define ATTEMPT_MS      2500  /* while there is another address to try */
 #define LONE_ATTEMPT_MS 10000 /* while there is none */
+#define BOUND_LEAST_MS  1000  /* a login over a slow line takes some round trips */
 #define PAUSE_LEAST_MS  200
-#define PAUSE_MOST_MS   2000
+#define PAUSE_MOST_MS   1000 /* what failed is repeated within a second */
 
 static struct pg_seat *seat(struct pg_connect *connect)
 {
@@ -35,7 +36,13 @@ int64_t pg_connect_attempt_ms(const struct pg_connect *connect)
         return connect->target->attempt_ms;
     bool is_alone = connect->target->host_count == 1 &&
                     connect->seats[connect->host_index].addresses.count <= 1;
-    return is_alone ? LONE_ATTEMPT_MS : ATTEMPT_MS;
+    int64_t whole = is_alone ? LONE_ATTEMPT_MS : ATTEMPT_MS;
+    return connect->bound_ms > 0 && connect->bound_ms < whole ? connect->bound_ms : whole;
+}
+
+void pg_connect_bound(struct pg_connect *connect, int64_t ms)
+{
+    connect->bound_ms = ms < BOUND_LEAST_MS ? BOUND_LEAST_MS : ms;
 }
 
 /* ---- the order of attempts --------------------------------------------------------------- */

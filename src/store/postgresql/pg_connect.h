@@ -49,6 +49,7 @@ struct pg_connect {
     struct pg_socket *socket;
     struct alarm alarm; /* the attempt's limit, or the end of the pause */
     struct backoff backoff;
+    int64_t bound_ms; /* 0: none */
 };
 
 void pg_connect_init(struct pg_connect *connect, struct pg_sockets *sockets,
@@ -67,6 +68,10 @@ void pg_connect_settle(struct pg_connect *connect);
 
 /* What is under way, as a sentence: for whoever is asked while nothing has failed yet. */
 void pg_connect_describe(const struct pg_connect *connect, struct error *ret_sentence);
+
+/* From now on a lease depends on it: no attempt on a silent host takes much longer than this, so
+ * that there is time for another. */
+void pg_connect_bound(struct pg_connect *connect, int64_t ms);
 
 /* How long one attempt may take, the first statement on it included. */
 int64_t pg_connect_attempt_ms(const struct pg_connect *connect);

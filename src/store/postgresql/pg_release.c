@@ -46,14 +46,17 @@ static const char release_sql[] =
     "LEFT JOIN @leases AS lease ON lease.key {=} item.key "
     "LEFT JOIN @runs AS run ON run.run_id {=} item.run_id ORDER BY item.n";
 
+/* Fence 0: of a claim whose reply never came. Holder and run are new with every claim. */
 static const char undo_sql[] =
     ", freed AS (UPDATE @leases AS lease SET slot = NULL, not_before = NULL, " ENDS_NOW
     " FROM item WHERE lease.key {=} item.key AND lease.holder {=} item.holder "
-    "AND lease.fence {=} item.fence AND NOT lease.released RETURNING lease.key)"
+    "AND (item.fence {=} 0 OR lease.fence {=} item.fence) "
+    "AND NOT lease.released RETURNING lease.key)"
     ", undone AS (DELETE FROM @runs AS run USING item WHERE run.run_id {=} item.run_id "
-    "AND run.fence {=} item.fence AND run.outcome IS NULL RETURNING run.run_id)"
+    "AND (item.fence {=} 0 OR run.fence {=} item.fence) AND run.outcome IS NULL "
+    "RETURNING run.run_id)"
     " SELECT item.n, (freed.key IS NOT NULL OR (lease.holder {=} item.holder "
-    "AND lease.fence {=} item.fence)) AS is_released, "
+    "AND (item.fence {=} 0 OR lease.fence {=} item.fence))) AS is_released, "
     "(undone.run_id IS NOT NULL OR run.run_id IS NULL) AS is_recorded, #server "
     "FROM item LEFT JOIN freed ON freed.key {=} item.key "
     "LEFT JOIN undone ON undone.run_id {=} item.run_id "

@@ -367,6 +367,8 @@ static void serve(void *state, struct store_request *request)
     if (request->kind == STORE_CLAIM && request->u.claim.count > 0)
         snprintf(store->application_name, sizeof store->application_name, "leaserun:%s",
                  request->u.claim.items[0].key);
+    if (request->kind == STORE_RENEW)
+        pg_connect_bound(&store->connect, request->limit_ms);
     if (store->state == STATE_READY) {
         send_task(store);
         return;

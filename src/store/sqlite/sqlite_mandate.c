@@ -165,7 +165,8 @@ static bool undo_one(struct sqlite_link *link, struct release_item *item)
     if (!undo_run(link, item) || !sqlite_row_read(link, item->key, &row))
         return false;
     item->verdict = RELEASE_NOT_OURS;
-    if (!is_mandate(&row, item->holder, item->fence))
+    /* Fence 0: of a claim whose reply never came. Holder and run are new with every claim. */
+    if (!is_mandate(&row, item->holder, item->fence == 0 ? row.fence : item->fence))
         return true;
     item->verdict = RELEASE_RELEASED;
     if (row.is_released)

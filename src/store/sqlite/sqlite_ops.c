@@ -41,10 +41,11 @@ const char *const sqlite_ops_sql[SQL_COUNT] = {
     [SQL_RUN_FINISH] = "UPDATE main.runs SET outcome = ?3, status = ?4,"
                        " finished_us = max(?5, started_us)"
                        " WHERE run_id = ?1 AND fence = ?2 AND outcome IS NULL",
-    [SQL_RUN_OUTCOME] = "SELECT outcome FROM main.runs WHERE run_id = ?1 AND fence = ?2",
+    [SQL_RUN_OUTCOME] = "SELECT outcome FROM main.runs WHERE run_id = ?1 AND ?2 IN (fence, 0)",
 
     /* undo */
-    [SQL_RUN_UNDO] = "DELETE FROM main.runs WHERE run_id = ?1 AND fence = ?2 AND outcome IS NULL",
+    [SQL_RUN_UNDO] = "DELETE FROM main.runs WHERE run_id = ?1 AND ?2 IN (fence, 0)"
+                     " AND outcome IS NULL",
     [SQL_LAST_SLOT] = "SELECT max(slot_us) FROM main.runs"
                       " WHERE key = ?1 AND slot_us IS NOT NULL",
 
