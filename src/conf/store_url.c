@@ -53,28 +53,48 @@ static bool is_secret_name(const char *name, size_t length)
     return strcasecmp(decoded, "password") == 0 || strcasecmp(decoded, "sslpassword") == 0;
 }
 
-static void hide_parameters(struct redaction *redaction, const char *query)
+static void hide_parameters(struct redaction *redaction, const char *query, const char *to)
 {
-    while (*query != '\0') {
-        const char *end = query + strcspn(query, "&");
+    while (query < to) {
+        size_t length = strcspn(query, "&");
+        const char *end = (size_t)(to - query) < length ? to : query + length;
         const char *value = memchr(query, '=', (size_t)(end - query));
         if (value != NULL && is_secret_name(query, (size_t)(value - query)))
             hide(redaction, value + 1, end);
-        query = *end == '\0' ? end : end + 1;
+        query = end < to ? end + 1 : end;
     }
+}
+
+/* The "?" before the parameters, or the end. User and password come before it, up to an "@" that no
+ * "/" precedes; a "?" that no name follows is a part of a password that is written wrongly. */
+static const char *find_query(const char *from, const char *to)
+{
+    const char *at = from + strcspn(from, "@/");
+    if (at >= to || *at == '/')
+        at = from;
+    for (; at < to; at++) {
+        if (*at != '?')
+            continue;
+        const char *end = at + 1;
+        while (end < to && (isalnum((unsigned char)*end) || *end == '_' || *end == '%'))
+            end++;
+        if (end == to || *end == '=' || *end == '&')
+            return at;
+    }
+    return to;
 }
 
 /* A password with an unencoded "/" or "@" is wrong, and no less secret: everything from the first
  * ":" to the last "@" before the parameters is hidden. */
-static void hide_in_uri(struct redaction *redaction, const char *authority)
+static void hide_in_uri(struct redaction *redaction, const char *authority, const char *to)
 {
-    const char *query = authority + strcspn(authority, "?");
+    const char *query = find_query(authority, to);
     const char *at = memrchr(authority, '@', (size_t)(query - authority));
     const char *colon = memchr(authority, ':', (size_t)(query - authority));
     if (at != NULL && colon != NULL && colon < at)
         hide(redaction, colon + 1, at);
-    if (*query == '?')
-        hide_parameters(redaction, query + 1);
+    if (query < to)
+        hide_parameters(redaction, query + 1, to);
 }
 
 static const char *skip_blanks(const char *at)
@@ -97,19 +117,36 @@ static const char *value_end(const char *at)
     return at;
 }
 
+/* What is no option, or the value of one that takes no URI, may be a URI that is written wrongly. */
+static void hide_in_word(struct redaction *redaction, const char *from, const char *to)
+{
+    const char *authority = memmem(from, (size_t)(to - from), "://", 3);
+    hide_in_uri(redaction, authority == NULL ? from : authority + 3, to);
+}
+
+static void hide_in_value(struct redaction *redaction, const char *from, const char *to)
+{
+    if (memmem(from, (size_t)(to - from), "://", 3) != NULL)
+        hide_in_word(redaction, from, to);
+}
+
 static void hide_in_conninfo(struct redaction *redaction, const char *at)
 {
     for (at = skip_blanks(at); *at != '\0'; at = skip_blanks(at)) {
         const char *name = at;
         while (*at != '\0' && *at != '=' && !isspace((unsigned char)*at))
             at++;
-        size_t length = (size_t)(at - name);
+        const char *name_end = at;
         at = skip_blanks(at);
-        if (*at != '=')
+        if (*at != '=') {
+            hide_in_word(redaction, name, name_end);
             continue;
+        }
         at = skip_blanks(at + 1);
         const char *end = value_end(at);
-        if (is_secret_name(name, length) && strncmp(at, "''", 2) != 0)
+        if (!is_secret_name(name, (size_t)(name_end - name)))
+            hide_in_value(redaction, at, end);
+        else if (strncmp(at, "''", 2) != 0)
             hide(redaction, at, end);
         at = end;
     }
@@ -118,14 +155,15 @@ static void hide_in_conninfo(struct redaction *redaction, const char *at)
 static struct redaction redact(const char *url)
 {
     struct redaction redaction = {.copied_to = url, .text = TEXT_INIT};
-    const char *authority = strstr(url, "://");
-    const char *separator = strpbrk(url, "= ");
-    if (strncasecmp(url, "sqlite:", 7) == 0)
+    const char *start = skip_blanks(url);
+    const char *authority = strstr(start, "://");
+    const char *separator = strpbrk(start, "= ");
+    if (strncasecmp(start, "sqlite:", 7) == 0)
         ;
     else if (authority != NULL && (separator == NULL || authority < separator))
-        hide_in_uri(&redaction, authority + 3);
+        hide_in_uri(&redaction, authority + 3, start + strlen(start));
     else
-        hide_in_conninfo(&redaction, url);
+        hide_in_conninfo(&redaction, start);
     text_add(&redaction.text, redaction.copied_to);
     return redaction;
 }

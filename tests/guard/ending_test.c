@@ -312,6 +312,21 @@ static void leaserun_closes_undismissed__is_a_death(void **state)
     scene_turn(scene, 50);
 }
 
+static void leaserun_closes_before_start__the_claim_is_undone(void **state)
+{
+    struct scene *scene = *state;
+    char line[200];
+    scene_open_script(scene, "echo started >started");
+    pid_t guard = (pid_t)command_guard_pid(scene->command);
+    command_close(scene->command, NULL);
+    scene->is_open = false;
+    scene_wait_file(scene, "release", line, sizeof line);
+    assert_string_equal(line, "release --store-fd N --holder host/1/nonce --unstarted run "
+                              "-- the key (25 sqlite:/nowhere leaserun)");
+    scene_gone_at(guard);
+    scene_turn(scene, 50);
+}
+
 static void leaserun_dismissed_it__nothing_is_given_back(void **state)
 {
     struct scene *scene = *state;
@@ -426,6 +441,7 @@ int main(int argc, char **argv)
         SCENE_CASE(continue__past_the_deadline__runs_nothing),
         SCENE_CASE(leaserun_killed__tree_dies_and_the_lease_is_given_back),
         SCENE_CASE(leaserun_closes_undismissed__is_a_death),
+        SCENE_CASE(leaserun_closes_before_start__the_claim_is_undone),
         SCENE_CASE(leaserun_dismissed_it__nothing_is_given_back),
         SCENE_CASE(guard_killed__leaserun_ends_the_tree),
         SCENE_CASE(guard_killed_before_start__start_is_refused),

@@ -172,6 +172,20 @@ static void run__signal_while_claiming__undone_and_128_and_signal(void **state)
     assert_events("");
 }
 
+static void run__claim_cannot_be_undone__guard_goes_on_trying(void **state)
+{
+    static const struct fake_answer silent[] = {{.fate = FAKE_SILENT}};
+    struct run_fixture *fixture = *state;
+    run_fixture_play(STORE_CLAIM, silent);
+    run_fixture_play(STORE_UNDO, silent);
+    run_fixture_start(fixture);
+    run_fixture_run_to(fixture, 50);
+    run_signal(&fixture->run, SIGTERM);
+    run_fixture_run_to_end(fixture);
+    assert_journal(ASKED "450 undo within 400\n"
+                         "850 finished 143\n");
+}
+
 static void run__signal_before_the_first_turn__cancelled(void **state)
 {
     struct run_fixture *fixture = *state;
@@ -225,6 +239,7 @@ int main(void)
         CASE(run__early_slot__told_once_and_started_with_its_slot),
         CASE(run__early_by_more_than_a_minute__clock_ahead_told),
         CASE(run__signal_while_claiming__undone_and_128_and_signal),
+        CASE(run__claim_cannot_be_undone__guard_goes_on_trying),
         CASE(run__signal_before_the_first_turn__cancelled),
         CASE(run__guard_cannot_start__fails_and_leaves_nothing),
         CASE(run__store_cannot_be_opened__fails_and_leaves_nothing),
