@@ -65,36 +65,36 @@ static void hide_parameters(struct redaction *redaction, const char *query, cons
     }
 }
 
-/* The "?" before the parameters, or the end. User and password come before it, up to an "@" that no
- * "/" precedes; a "?" that no name follows is a part of a password that is written wrongly. */
-static const char *find_query(const char *from, const char *to)
+/* How many bytes stand before the "?" of the parameters. User and password come before it, up to an
+ * "@" that no "/" precedes; a "?" that no name follows is a part of a wrongly written password. */
+static size_t count_before_query(const char *from, size_t count)
 {
-    const char *at = from + strcspn(from, "@/");
-    if (at >= to || *at == '/')
-        at = from;
-    for (; at < to; at++) {
-        if (*at != '?')
+    size_t at = strcspn(from, "@/");
+    if (at >= count || from[at] == '/')
+        at = 0;
+    for (; at < count; at++) {
+        if (from[at] != '?')
             continue;
-        const char *end = at + 1;
-        while (end < to && (isalnum((unsigned char)*end) || *end == '_' || *end == '%'))
+        size_t end = at + 1;
+        while (end < count && (isalnum((unsigned char)from[end]) || strchr("_%", from[end])))
             end++;
-        if (end == to || *end == '=' || *end == '&')
+        if (end == count || from[end] == '=' || from[end] == '&')
             return at;
     }
-    return to;
+    return count;
 }
 
 /* A password with an unencoded "/" or "@" is wrong, and no less secret: everything from the first
  * ":" to the last "@" before the parameters is hidden. */
 static void hide_in_uri(struct redaction *redaction, const char *authority, const char *to)
 {
-    const char *query = find_query(authority, to);
-    const char *at = memrchr(authority, '@', (size_t)(query - authority));
-    const char *colon = memchr(authority, ':', (size_t)(query - authority));
+    size_t count = count_before_query(authority, (size_t)(to - authority));
+    const char *at = memrchr(authority, '@', count);
+    const char *colon = memchr(authority, ':', count);
     if (at != NULL && colon != NULL && colon < at)
         hide(redaction, colon + 1, at);
-    if (query < to)
-        hide_parameters(redaction, query + 1, to);
+    if (authority + count < to)
+        hide_parameters(redaction, authority + count + 1, to);
 }
 
 static const char *skip_blanks(const char *at)
@@ -117,7 +117,8 @@ static const char *value_end(const char *at)
     return at;
 }
 
-/* What is no option, or the value of one that takes no URI, may be a URI that is written wrongly. */
+/* What is no option, or the value of one that takes no URI, may be a URI that is written wrongly.
+ */
 static void hide_in_word(struct redaction *redaction, const char *from, const char *to)
 {
     const char *authority = memmem(from, (size_t)(to - from), "://", 3);

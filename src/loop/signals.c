@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "loop/signals.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -59,7 +60,7 @@ int signals_open(struct signals *signals, uv_loop_t *loop, signal_cb arrived, vo
     *signals = (struct signals){.arrived = arrived, .owner = owner};
     signals->fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     if (signals->fd < 0)
-        return UV_EMFILE;
+        return -errno; /* which is libuv's number of it */
     int rc = uv_poll_init(loop, &signals->poll, signals->fd);
     if (rc != 0) {
         close(signals->fd);

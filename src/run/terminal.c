@@ -9,9 +9,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static bool is_pipe(int fd)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
+}
+
 void terminal_open(struct terminal *terminal)
 {
-    *terminal = (struct terminal){.fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)};
+    *terminal = (struct terminal){
+        .fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC),
+        .has_person = isatty(STDIN_FILENO) && !is_pipe(STDOUT_FILENO),
+    };
 }
 
 void terminal_close(struct terminal *terminal)
@@ -31,15 +40,9 @@ bool terminal_is_ours(const struct terminal *terminal)
     return terminal_is_at(terminal, getpgrp());
 }
 
-static bool is_pipe(int fd)
-{
-    struct stat status;
-    return fstat(fd, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
-}
-
 bool terminal_should_give(const struct terminal *terminal)
 {
-    return terminal_is_ours(terminal) && isatty(STDIN_FILENO) && !is_pipe(STDOUT_FILENO);
+    return terminal_is_ours(terminal) && terminal->has_person;
 }
 
 void terminal_give(struct terminal *terminal)

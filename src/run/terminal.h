@@ -7,20 +7,22 @@
 #include <termios.h>
 
 struct terminal {
-    int fd;        /* the controlling terminal, -1 for none */
-    bool is_given; /* the command's group has the foreground */
+    int fd;          /* the controlling terminal, -1 for none */
+    bool is_given;   /* the command's group has the foreground */
+    bool has_person; /* at both ends of the command, as it was started */
     bool has_modes;
     struct termios modes; /* as they were when it was given */
 };
 
+/* Before the standard descriptors are let go. */
 void terminal_open(struct terminal *terminal);
 void terminal_close(struct terminal *terminal);
 
 /* True when our group has the foreground now. */
 bool terminal_is_ours(const struct terminal *terminal);
 
-/* Whether to hand the terminal over from the start: we have the foreground, and the command talks
- * to a person at both ends. In a pipeline the rest of it needs the foreground (a pager), and the
+/* Whether to hand the terminal over at once: we have the foreground, and the command talks to a
+ * person at both ends. In a pipeline the rest of it needs the foreground (a pager), and the
  * command gets it when it asks (SIGTTIN). */
 bool terminal_should_give(const struct terminal *terminal);
 

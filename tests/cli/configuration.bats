@@ -165,7 +165,8 @@ make_role() { # NAME
     expect_status 0
     LEASERUN_STORE=sqlite:$BATS_TEST_TMPDIR/b.db run leaserun run "$KEY" -- true
     expect_status 0
-    [ -e "$BATS_TEST_TMPDIR/a.db" ] && [ -e "$BATS_TEST_TMPDIR/b.db" ]
+    [ -e "$BATS_TEST_TMPDIR/a.db" ]
+    [ -e "$BATS_TEST_TMPDIR/b.db" ]
 }
 
 @test "init makes the schema once, says so, and is content with one that is there" {

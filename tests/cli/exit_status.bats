@@ -106,7 +106,8 @@ ends_with() { # STATUS COMMAND...
     run leaserun run --wait 1s "$KEY" -- true
     expect_status 75
     took=$(($(now_ms) - before))
-    [ $took -ge 1000 ] && [ $took -le 2500 ]
+    [ $took -ge 1000 ]
+    [ $took -le 2500 ]
 }
 
 @test "a waiter runs as soon as the key is free" {

@@ -102,7 +102,8 @@ expect_all_gone() { # COUNT
         step 0 &'
     expect_status 0
     left=$(wc -l <"$LEFT")
-    [ "$left" -ge 2 ] && [ "$left" -lt 40 ]
+    [ "$left" -ge 2 ]
+    [ "$left" -lt 40 ]
     expect_all_gone "$left"
     sleep 0.2
     has_left "$left"

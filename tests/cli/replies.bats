@@ -66,7 +66,8 @@ started_once() {
     expect_equal "$STATUS" 3
     started_once
     expect_equal "$(outcomes) $(lease_field "$KEY" state)" "failed released"
-    [ "$(proxy count $CLAIM)" -ge 3 ] && [ "$(proxy count $RELEASE)" -ge 2 ]
+    [ "$(proxy count $CLAIM)" -ge 3 ]
+    [ "$(proxy count $RELEASE)" -ge 2 ]
 }
 
 @test "P5 a claim is given up, won by a second one, and arrives late: during the run and after it" {

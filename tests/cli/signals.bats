@@ -108,7 +108,8 @@ expect_ended_by() { # NAME PID SINCE_MS
     finish "$PID" 10
     took=$(($(now_ms) - since))
     expect_equal "$STATUS" 137
-    [ $took -ge 1000 ] && [ $took -le 2500 ]
+    [ $took -ge 1000 ]
+    [ $took -le 2500 ]
     expect_equal "$(run_field "$KEY" outcome) $(run_field "$KEY" status)" 'stopped 137'
 }
 

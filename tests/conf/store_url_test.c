@@ -22,6 +22,8 @@ static const struct {
     {"host=/run/postgresql dbname=app", NULL},
     {"host=h password=''", NULL},
     {"host=h passfile=/x", NULL},
+    {"postgresql://h/app?user=me@corp&application_name=a:b", NULL},
+    {"host=/a:b user=me@corp dbname=app", NULL},
     {"", NULL},
     {"postgresql://me:s3cret@db1/app", "postgresql://me:***@db1/app"},
     {"postgres://me:s3cret@db1,db2/app", "postgres://me:***@db1,db2/app"},
@@ -42,6 +44,15 @@ static const struct {
     {"PASSWORD=s3cret", "PASSWORD=***"},
     {"password='unclosed s3cret", "password=***"},
     {"options='-c x' password=s3cret", "options='-c x' password=***"},
+    {"postgresql://u:s3?cret@h/db", "postgresql://u:***@h/db"},
+    {"postgresql://u:s3?a=b@h/db?sslmode=x", "postgresql://u:***@h/db?sslmode=x"},
+    {"postgresql://u:s3/?cret@h/db?sslmode=x", "postgresql://u:***@h/db?sslmode=x"},
+    {"postgresql://h/db?flag&password=s3cret", "postgresql://h/db?flag&password=***"},
+    {" \tpostgresql://u:s3cret@h/db", " \tpostgresql://u:***@h/db"},
+    {"u:s3cret@h/db", "u:***@h/db"},
+    {"postgresql:u:s3cret@h/db", "postgresql:***@h/db"},
+    {"postgresql//u:s3cret@h/db", "postgresql//u:***@h/db"},
+    {"url=postgresql://u:s3cret@h/db", "url=postgresql://u:***@h/db"},
 };
 
 static void passwords__are_found_and_hidden(void **state)

@@ -73,7 +73,7 @@ def stop(*roles):
             struck.sort(key=lambda one: one[1] != 'worker')
         for pidfd, role in struck:
             scene.revive(pidfd, live, role)
-            time.sleep(chance.uniform(0, 0.1))
+            time.sleep(chance.uniform(0, 0.3))
         return bool(struck)
     return inject
 

@@ -2,6 +2,7 @@
 #include "store/postgresql/pg_quick.h"
 
 #include "base/mem.h"
+#include "base/time_text.h"
 #include "store/postgresql/pg_row.h"
 #include "store/postgresql/pg_sql.h"
 
@@ -19,22 +20,22 @@ static const char claim_sql[] =
     "WITH #settings"
     ", won AS (INSERT INTO @leases AS lease (key, holder, run_id, fence, attempt, acquired_at, "
     "expires_at, not_before, released, revoked, ttl_ms) "
-    "SELECT $3::!text, $4::!text, $5::!text, !nextval(@@fence_seq), 1, t.now, "
-    "t.now {+} #span($7::!int8), t.now {+} #span($8::!int8), false, false, $7::!int8 "
-    "FROM settings CROSS JOIN !clock_timestamp() AS t (now) "
-    "WHERE settings.lock_timeout IS NOT NULL AND t.now {<=} #instant($2::!int8) "
+    "SELECT $3::!text, $4::!text, $5::!text, !nextval(@@fence_seq), 1, !clock_timestamp(), "
+    "!clock_timestamp() {+} $8::!interval, !clock_timestamp() {+} $9::!interval, false, false, "
+    "$7::!int8 FROM settings "
+    "WHERE settings.lock_timeout IS NOT NULL AND !clock_timestamp() {<=} $2::!timestamptz "
     "AND !has_table_privilege(@@runs, 'SELECT') AND !has_table_privilege(@@runs, 'UPDATE') "
-    "AND NOT EXISTS (SELECT 1 FROM @leases AS held WHERE held.key {=} $3::!text "
-    "AND (NOT held.released OR held.revoked)) "
+    "AND (SELECT NOT held.released OR held.revoked FROM @leases AS held "
+    "WHERE held.key {=} $3::!text) IS NOT TRUE "
     "ON CONFLICT (key) DO UPDATE SET holder = EXCLUDED.holder, run_id = EXCLUDED.run_id, "
     "previous_run_id = lease.run_id, "
     "fence = GREATEST(!nextval(@@fence_seq), lease.fence {+} 1), attempt = 1, "
     "acquired_at = !clock_timestamp(), "
-    "expires_at = !clock_timestamp() {+} #span(EXCLUDED.ttl_ms), "
-    "not_before = !clock_timestamp() {+} #span($8::!int8), "
+    "expires_at = !clock_timestamp() {+} $8::!interval, "
+    "not_before = !clock_timestamp() {+} $9::!interval, "
     "released = false, ttl_ms = EXCLUDED.ttl_ms "
     "WHERE lease.released AND NOT lease.revoked AND lease.holder {<>} EXCLUDED.holder "
-    "AND !clock_timestamp() {<=} #instant($2::!int8) "
+    "AND !clock_timestamp() {<=} $2::!timestamptz "
     "AND (lease.not_before {>} !clock_timestamp()) IS NOT TRUE "
     "RETURNING lease.key, lease.fence, lease.acquired_at)"
     ", started AS (INSERT INTO @runs (run_id, key, job, is_once, fence, holder, attempt, "
@@ -59,6 +60,12 @@ static char *number(int64_t value)
     return mem_printf("%" PRId64, value);
 }
 
+/* Instants and spans go as text that the server reads by itself: cheaper than sums. */
+static char *span(int64_t ms)
+{
+    return mem_printf("%" PRId64 " milliseconds", ms);
+}
+
 bool pg_quick_fits_claim(const struct pg_task *task)
 {
     const struct claim_item *item = task->request->u.claim.items;
@@ -70,15 +77,17 @@ void pg_quick_build_claim(struct pg_task *task, int64_t not_after_us,
                           struct pg_statement *statement)
 {
     const struct claim_item *item = task->request->u.claim.items;
+    char not_after[TIME_TEXT_MAX];
     statement->sql = pg_sql_expand(claim_sql, task->schema);
     pg_statement_add(statement, pg_ops_lock_timeout(task));
-    pg_statement_add(statement, number(not_after_us));
+    pg_statement_add(statement, mem_strdup(time_text_us(not_after_us, not_after)));
     pg_statement_add(statement, mem_strdup(item->key));
     pg_statement_add(statement, mem_strdup(item->holder));
     pg_statement_add(statement, mem_strdup(item->run_id));
     pg_statement_add(statement, mem_strdup(item->job));
     pg_statement_add(statement, number(item->ttl_ms));
-    pg_statement_add(statement, item->hold_ms > 0 ? number(item->hold_ms) : NULL);
+    pg_statement_add(statement, span(item->ttl_ms));
+    pg_statement_add(statement, item->hold_ms > 0 ? span(item->hold_ms) : NULL);
 }
 
 enum pg_next pg_quick_read_claim(struct pg_task *task, const PGresult *result)
