@@ -2,6 +2,7 @@
 #include "cli/options.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
 #include "conf/suggest.h"
@@ -247,7 +248,41 @@ static bool refuse_command(const char *name, struct error *err)
     return suggest_add(err, nearest, "leaserun ");
 }
 
-bool options_parse(int argc, char **argv, struct options *ret_options, struct error *err)
+/* A store's URL in a place where it makes no sense is quoted in the sentence like any other word:
+ * folded as all sentences are. One so long that it may be cut is not looked for. */
+static void hide_password(const char *url, struct error *err)
+{
+    MEM_AUTOFREE char *folded = mem_strdup(url);
+    error_fold_line(folded);
+    if (!store_url_has_password(folded))
+        return;
+    MEM_AUTOFREE char *redacted = store_url_redacted(folded);
+    TEXT_AUTODONE struct text sentence = TEXT_INIT;
+    const char *rest = err->text;
+    for (const char *at; (at = strstr(rest, folded)) != NULL; rest = at + strlen(folded)) {
+        text_add_bytes(&sentence, rest, (size_t)(at - rest));
+        text_add(&sentence, redacted);
+    }
+    text_add(&sentence, rest);
+    if (strlen(folded) > sizeof err->text / 2)
+        error_set(err, ERROR_USAGE, "what is wrong with this command line would show a password");
+    else
+        error_set(err, ERROR_USAGE, "%s", text_string(&sentence));
+}
+
+static void hide_passwords(const char *word, struct error *err)
+{
+    const char *bare = word + strspn(word, "-");
+    const char *equals = strchr(bare, '=');
+    hide_password(bare, err);
+    if (equals == NULL)
+        return;
+    MEM_AUTOFREE char *name = mem_strndup(bare, (size_t)(equals - bare));
+    hide_password(name, err);
+    hide_password(equals + 1, err);
+}
+
+static bool parse(int argc, char **argv, struct options *ret_options, struct error *err)
 {
     *ret_options = (struct options){.store_fd = -1};
     config_init(&ret_options->config);
@@ -273,6 +308,14 @@ bool options_parse(int argc, char **argv, struct options *ret_options, struct er
     bool is_good = parse_words(&parsing, argc - 1, argv + 1, err);
     free(parsing.rows);
     free(parsing.longs);
+    return is_good;
+}
+
+bool options_parse(int argc, char **argv, struct options *ret_options, struct error *err)
+{
+    bool is_good = parse(argc, argv, ret_options, err);
+    for (int i = 1; i < argc && !is_good; i++)
+        hide_passwords(argv[i], err);
     return is_good;
 }
 

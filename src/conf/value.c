@@ -54,6 +54,12 @@ static bool refuse_shape(const char *text, struct error *err)
                      text);
 }
 
+static bool refuse_length(const char *text, struct error *err)
+{
+    return error_set(err, ERROR_USAGE,
+                     "\"%s\" is too long a duration: the longest possible is 5200w", text);
+}
+
 /* The unit at *at, which must come behind *next in the table; NULL when there is none. */
 static const struct unit *read_unit(const char **at, size_t *next)
 {
@@ -85,7 +91,7 @@ bool value_parse_duration(const char *text, int64_t *ret_ms, struct error *err)
         if (!is_digit(*at))
             return refuse_shape(text, err);
         if (!read_digits(&at, &number))
-            return error_set(err, ERROR_USAGE, "\"%s\" is too long a duration", text);
+            return refuse_length(text, err);
         if (*at == '\0')
             return error_set(err, ERROR_USAGE,
                              "\"%s\" has no unit: write %" PRId64 "s for seconds or %" PRId64
@@ -95,8 +101,8 @@ bool value_parse_duration(const char *text, int64_t *ret_ms, struct error *err)
         if (unit == NULL)
             return refuse_shape(text, err);
         if (__builtin_mul_overflow(number, unit->size, &number) ||
-            __builtin_add_overflow(sum, number, &sum))
-            return error_set(err, ERROR_USAGE, "\"%s\" is too long a duration", text);
+            __builtin_add_overflow(sum, number, &sum) || sum > VALUE_DURATION_MAX_MS)
+            return refuse_length(text, err);
         if (*at == ' ' && is_digit(at[1]))
             at++;
     }

@@ -7,10 +7,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define VALUE_TEXT_MAX 64
+#define VALUE_TEXT_MAX        64
+#define VALUE_DURATION_MAX_MS (5200 * INT64_C(604800000)) /* 5200w; sums with instants fit */
 
 /* "3m", "1h 30m", "1h30m", "500ms": whole numbers with units ms s m h d w, larger ones first, each
- * once. A bare number other than 0 is refused: nobody can know what its writer meant. */
+ * once, 5200w at most. A bare number other than 0 is refused: nobody can know what its writer
+ * meant. */
 bool value_parse_duration(const char *text, int64_t *ret_ms, struct error *err);
 const char *value_format_duration(int64_t ms, char ret_text[VALUE_TEXT_MAX]);
 

@@ -14,4 +14,5 @@ enum guard_link_heard {
 /* False when the other end is gone, or has left a hundred messages unread. */
 bool guard_link_tell(int fd, const struct guard_message *message);
 
+/* Texts in the message end within their arrays, whatever was sent. */
 enum guard_link_heard guard_link_hear(int fd, struct guard_message *ret_message);

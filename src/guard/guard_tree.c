@@ -205,7 +205,9 @@ static void on_leftovers_term(struct guard *guard)
     if (guard->leftovers == GUARD_LEFTOVERS_WAIT && !guard->is_stopping)
         return;
     guard_ending_term(&guard->ending);
-    guard->due_boot_ms[GUARD_INSTANT_LEFTOVERS_KILL] = now_boot_ms() + guard->grace_ms;
+    if (__builtin_add_overflow(now_boot_ms(), guard->grace_ms,
+                               &guard->due_boot_ms[GUARD_INSTANT_LEFTOVERS_KILL]))
+        guard->due_boot_ms[GUARD_INSTANT_LEFTOVERS_KILL] = GUARD_NEVER;
 }
 
 static void on_kill_again(struct guard *guard)

@@ -12,7 +12,6 @@
 static void on_hold(struct guard *guard, const struct guard_message *message)
 {
     memcpy(guard->holder, message->holder, sizeof guard->holder);
-    guard->holder[sizeof guard->holder - 1] = '\0';
     memcpy(guard->unstarted, message->run_id, sizeof guard->unstarted);
     guard->unstarted[sizeof guard->unstarted - 1] = '\0';
 }

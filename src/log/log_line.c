@@ -86,8 +86,11 @@ static void build_text(struct text *out, const struct log_scope *scope, const ch
         return;
     text_add(out, ": ");
     escape_plain(out, error->text);
-    if (error->sqlstate[0] != '\0' && strstr(error->text, error->sqlstate) == NULL)
-        text_addf(out, " (SQLSTATE %s)", error->sqlstate);
+    if (error->sqlstate[0] == '\0' || strstr(error->text, error->sqlstate) != NULL)
+        return;
+    text_add(out, " (SQLSTATE ");
+    escape_plain(out, error->sqlstate);
+    text_add_char(out, ')');
 }
 
 void log_line_build(struct text *out, enum log_format format, enum level level, enum event event,

@@ -36,6 +36,7 @@ void signals_take_stock(struct signals_given *ret_given)
     signal(SIGCHLD, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to tell */
     signal(SIGTTOU, SIG_IGN);
     signal(SIGTTIN, SIG_IGN);
     fill_set(&set);

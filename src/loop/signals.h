@@ -25,8 +25,8 @@ struct signals {
 };
 
 /* First thing in main: records what was given, makes SIGCHLD default (an inherited SIG_IGN would
- * lose exit statuses), ignores SIGPIPE, SIGTTOU and SIGTTIN, and blocks what signals_open will
- * read: HUP INT QUIT (less those that were ignored) TERM USR1 USR2 CHLD CONT TSTP. */
+ * lose exit statuses), ignores SIGPIPE, SIGXFSZ, SIGTTOU and SIGTTIN, and blocks what signals_open
+ * will read: HUP INT QUIT (less those that were ignored) TERM USR1 USR2 CHLD CONT TSTP. */
 void signals_take_stock(struct signals_given *ret_given);
 
 /* Starts calling arrived(). Returns a negative libuv error when it cannot. */

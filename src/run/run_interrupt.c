@@ -14,12 +14,14 @@ static bool is_of_terminal(int number)
 void run_interrupt_note(struct run *run)
 {
     int status = run->facts.wait_status;
-    if (!run->terminal.is_given || run->state != RUN_RUNNING || !WIFSIGNALED(status) ||
-        !is_of_terminal(WTERMSIG(status)))
+    if (!run->terminal.is_given || run->state != RUN_RUNNING || !WIFSIGNALED(status))
+        return;
+    int number = WTERMSIG(status);
+    if (!is_of_terminal(number) || (number == SIGHUP && !terminal_is_gone(&run->terminal)))
         return;
     run->is_interrupted = true;
     run->facts.is_stopped = true;
-    run->stop_signal = WTERMSIG(status);
+    run->stop_signal = number;
 }
 
 /* What leaserun's exit status stands for: the end of the command, or of the wait for the lease. */

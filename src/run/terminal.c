@@ -45,6 +45,12 @@ bool terminal_should_give(const struct terminal *terminal)
     return terminal_is_ours(terminal) && terminal->has_person;
 }
 
+bool terminal_is_gone(const struct terminal *terminal)
+{
+    struct termios modes;
+    return terminal->fd >= 0 && tcgetattr(terminal->fd, &modes) != 0;
+}
+
 void terminal_give(struct terminal *terminal)
 {
     terminal->is_given = true;

@@ -29,6 +29,9 @@ bool terminal_should_give(const struct terminal *terminal);
 /* True when the command's group has it. */
 bool terminal_is_at(const struct terminal *terminal, pid_t group);
 
+/* True when it has hung up: whoever was in the foreground has had SIGHUP. */
+bool terminal_is_gone(const struct terminal *terminal);
+
 /* Notes that the command's group gets the foreground, and the modes that it finds. */
 void terminal_give(struct terminal *terminal);
 

@@ -168,7 +168,7 @@ start_lasting() { # MS OPTION...
 @test "P6 the backend is stopped for good: another connection serves, and its late word changes nothing" {
     start_lasting 4000 --ttl 6s
     stopped=$(backends)
-    kill -STOP $stopped
+    freeze $stopped
     survived "$PID" 10
     before=$(row "$KEY")
     kill -CONT $stopped
@@ -181,7 +181,7 @@ start_lasting() { # MS OPTION...
     own_server frozen
     start_lasting 5000 --ttl 10s
     all=$(pgrep -P "$(pg_pid frozen)") || true
-    kill -STOP "$(pg_pid frozen)" $all
+    freeze "$(pg_pid frozen)" $all
     sleep 2.5
     kill -CONT "$(pg_pid frozen)" $all
     survived "$PID" 15

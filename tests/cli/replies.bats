@@ -95,7 +95,7 @@ started_once() {
     proxy await-fired 1 10
     stalled=$(sql "select pid from pg_stat_activity where datname = current_database()
         and application_name like 'leaserun%'")
-    kill -STOP $stalled
+    freeze $stalled
     proxy go
     await 15 has_said "$PID" running
     before=$(mandate)
@@ -115,7 +115,7 @@ started_once() {
     proxy await-fired 1 10
     stalled=$(sql "select pid from pg_stat_activity where datname = current_database()
         and application_name like 'leaserun%'")
-    kill -STOP $stalled
+    freeze $stalled
     proxy go
     finish "$PID" 15
     expect_equal "$STATUS $(count_events "$PID" claim_failed)" "69 1"

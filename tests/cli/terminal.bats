@@ -17,9 +17,10 @@ on_terminal() { # PROGRAM..., steps on stdin
 
 setup() {
     fresh_key
-    export KEY LEASERUN HISTFILE=/dev/null NOTES=$BATS_TEST_TMPDIR/notes
+    export KEY LEASERUN HISTFILE=/dev/null NOTES=$BATS_TEST_TMPDIR/notes GO=$BATS_TEST_TMPDIR/go
     RC=$BATS_TEST_TMPDIR/rc
     : >"$NOTES"
+    mkfifo "$GO" # a command that reads it waits without a child that Ctrl-Z could meet half-born
     cat >"$RC" <<'END'
 PS1='[$?]> '
 lr() { "$LEASERUN" run "$@"; }
@@ -171,16 +172,15 @@ END
 @test "P10 a job brought to the front while it runs gets the terminal when it reads, and Ctrl-Z stops it" {
     on_bash <<END
         expect [0]>
-        line lr "\$KEY" -- sh -c 'until [ -s \$NOTES ]; do sleep 0.1; done; read w; echo "<\$w>"; exit 4' &
-        expect [0]>
-        outside $HELD
+        line lr "\$KEY" -- sh -c 'echo u"p"; read w <\$GO; read w; echo "<\$w>"; exit 4' &
+        expect up
         line fg
         front $LEASERUN
         key Z
         expect [148]>
         line fg
-        outside echo >\$NOTES
-        front sh -c until
+        outside echo >\$GO
+        front sh -c echo
         line hello
         expect <hello>
         expect [4]>
@@ -211,15 +211,17 @@ END
 @test "Ctrl-Z and fg for a pipeline" {
     on_bash <<END
         expect [0]>
-        line lr "\$KEY" -- sh -c 'until [ -s \$NOTES ]; do sleep 0.1; done; echo "done"' | cat
+        line lr "\$KEY" -- sh -c 'echo u"p"; read w <\$GO; echo "done"' | cat
         front cat
-        outside $HELD
-        outside pgrep -x -f 'sleep 0.1'
+        expect up
         key Z
         expect [148]>
-        expect continue within
+        outside [ "\$(ps -o stat= -p \$(pgrep -f -- "^\$LEASERUN run \$KEY") | cut -c1)" = T ]
         line fg
-        outside echo >\$NOTES
+        front cat
+        outside [ "\$(ps -o stat= -p \$(pgrep -f -- "^\$LEASERUN run \$KEY") | cut -c1)" = S ]
+        front cat
+        outside echo >\$GO
         expect done
         expect [0]>
 END
@@ -337,7 +339,7 @@ END
         expect ]>
         outside pgrep -x -f 'sleep 60'
         line fg
-        front $LEASERUN
+        front sleep 60
         key Z
         expect ]>
         line fg
@@ -394,6 +396,21 @@ END
 END
 }
 
+@test "P10 a terminal that hangs up ends a script around leaserun as well" {
+    ENV=$RC on_terminal dash -i <<END
+        expect [0]>
+        line sh -c '"\$LEASERUN" run "\$KEY" -- sleep 60; echo went on >\$NOTES'
+        front sleep 60
+        hang-up
+        end 129
+        outside $GONE
+        outside $FREE
+        outside ! pgrep -f -- "^sh -c .* went o[n]"
+END
+    [ ! -s "$NOTES" ]
+    expect_equal "$(run_field "$KEY" outcome)" stopped
+}
+
 @test "a terminal that hangs up while all is stopped ends it, and the key is free" {
     on_bash <<END
         expect [0]>
@@ -411,14 +428,14 @@ END
 @test "P10 nohup: a terminal that hangs up leaves it running, to its end" {
     on_bash <<END
         expect [0]>
-        line nohup "\$LEASERUN" run "\$KEY" -- sh -c 'until [ -s \$NOTES ]; do sleep 0.1; done; exit 7' &
+        line nohup "\$LEASERUN" run "\$KEY" -- sh -c 'until [ -s \$NOTES ]; do sleep 0.1; done; exit 7' >/dev/null &
         outside $HELD
         hang-up
         end 129
         outside $HELD
         pause 1
         outside $HELD
-        outside echo >\$NOTES
+        outside echo >\$GO
         outside $GONE
         outside $FREE
 END

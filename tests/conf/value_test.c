@@ -22,6 +22,7 @@ static const struct {
     {"26h", 93600000, "1d 2h"},
     {"1w 1d 1h 1m 1s 1ms", 694861001, "1w 1d 1h 1m 1s 1ms"},
     {"2w", 1209600000, "2w"},
+    {"5200w", VALUE_DURATION_MAX_MS, "5200w"},
 };
 
 static void durations__parse_and_format(void **state)
@@ -61,6 +62,8 @@ static const struct {
     {"1H", "units"},
     {"5min", "units"},
     {"9223372036854775807s", "too long"},
+    {"9223372036854775807ms", "too long"},
+    {"5200w 1ms", "the longest possible is 5200w"},
     {"99999999999999999999s", "too long"},
     {"00", "unit"},
 };

@@ -41,11 +41,13 @@ def plan(seed, seconds, node_count):
 # ---- processes ---------------------------------------------------------------------------------
 
 def choose(scene, fault):
-    """A leaserun of the node that has a worker, if there is one; else one that waits."""
+    """A leaserun of the node that has a worker, if there is one; else one that waits. What is
+    frozen should have a key that others want."""
     with scene.lock:
         live = [live for live in scene.live if live.node.number == fault.node]
         busy = [one for one in live if one.find('worker') is not None]
-    candidates = busy or live
+    wanted = [one for one in busy if one.key in HOT_KEYS] if 'freeze' in fault.kind else []
+    candidates = wanted or busy or live
     return candidates[int(fault.pick * len(candidates))] if candidates else None
 
 
@@ -113,12 +115,13 @@ def draw_spoil(chance):
 # ---- the server --------------------------------------------------------------------------------
 
 def backend(scene, fault):
-    with scene.server.lock, contextlib.suppress(subprocess.CalledProcessError):
+    with scene.server.lock, contextlib.suppress(subprocess.CalledProcessError, ProcessLookupError):
         pids = scene.server.sql("select pid from pg_stat_activity where application_name "
                                 "like 'leaserun%' order by pid").split()
         if pids:
             os.kill(int(pids[int(fault.pick * len(pids))]), signal.Signals[fault.details['signal']])
-        return bool(pids)
+            return True
+    return False
 
 
 def restart(scene, fault):

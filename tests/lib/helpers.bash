@@ -114,6 +114,7 @@ now_ms() {
 # ---- background processes ------------------------------------------------------------------
 
 STARTED=()
+FROZEN=()
 declare -A OUTPUT # of a started process: the head of its two files' names
 
 # Starts a command in the background with its output in files; sets PID.
@@ -150,8 +151,16 @@ finish() { # PID SECONDS
     wait "$1" || STATUS=$?
 }
 
+# Stops processes that others wait for; a test that fails before it continues them leaves none so.
+freeze() { # PID...
+    FROZEN+=("$@")
+    kill -STOP "$@"
+}
+
 stop_started() {
     local pid
+    [ ${#FROZEN[@]} -eq 0 ] || kill -CONT "${FROZEN[@]}" 2>/dev/null || true
+    FROZEN=()
     for pid in "${STARTED[@]}"; do
         kill -TERM "$pid" 2>/dev/null || continue
         kill -CONT "$pid" 2>/dev/null || true

@@ -58,15 +58,16 @@ check_cpp() {
 fuzzers() {
     [ -e tests/fuzz/meson.build ] || return 0
     case_of build 'with fuzzers' env CC=clang-14 meson setup "$work/fuzz" -Dtests=enabled \
-        -Db_sanitize=address,undefined -Db_lundef=false
-    ninja -C "$work/fuzz" >"$work/fuzz.log" 2>&1
+        -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
+    case_of build 'the fuzzers' ninja -C "$work/fuzz" fuzzers
     for fuzzer in "$work"/fuzz/tests/fuzz/fuzz-*; do
         [ -f "$fuzzer" ] && [ -x "$fuzzer" ] || continue
         seeds=$top/tests/fuzz/seeds/${fuzzer##*/fuzz-}
         mkdir -p "$work/corpus/${fuzzer##*/}"
         [ ! -d "$seeds" ] || cp "$seeds"/* "$work/corpus/${fuzzer##*/}/"
-        case_of fuzz "${fuzzer##*/} for ${FUZZ_S:-60} s" "$fuzzer" \
-            -max_total_time="${FUZZ_S:-60}" -timeout=10 "$work/corpus/${fuzzer##*/}"
+        case_of fuzz "${fuzzer##*/} for ${FUZZ_S:-60} s" env UBSAN_OPTIONS=halt_on_error=1 \
+            "$fuzzer" -max_total_time="${FUZZ_S:-60}" -timeout=10 -artifact_prefix="$work/" \
+            "$work/corpus/${fuzzer##*/}"
     done
 }
 

@@ -89,12 +89,16 @@ class Terminal:
         self.await_that(lambda: os.tcgetpgrp(self.master) in groups_with(program), program)
 
     def outside(self, command):
-        done = [subprocess.Popen(['sh', '-c', command], stdin=subprocess.DEVNULL)]
+        def begin():
+            return subprocess.Popen(['sh', '-c', command], stdin=subprocess.DEVNULL,
+                                    stdout=subprocess.DEVNULL)
+
+        done = [begin()]
 
         def succeeds():
             status = done[0].poll()
             if status is not None and status != 0:
-                done[0] = subprocess.Popen(['sh', '-c', command], stdin=subprocess.DEVNULL)
+                done[0] = begin()
             return status == 0
 
         try:

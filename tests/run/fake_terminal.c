@@ -33,6 +33,11 @@ bool terminal_is_at(const struct terminal *terminal, pid_t group)
     return terminal->fd >= 0 && fake_terminal.is_at_command;
 }
 
+bool terminal_is_gone(const struct terminal *terminal)
+{
+    return fake_terminal.is_gone;
+}
+
 void terminal_give(struct terminal *terminal)
 {
     terminal->is_given = true;

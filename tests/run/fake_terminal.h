@@ -11,6 +11,7 @@ extern struct fake_terminal {
     bool is_ours;       /* our group has the foreground */
     bool should_give;   /* the command is to get it */
     bool is_at_command; /* the command's has */
+    bool is_gone;
     bool is_orphaned;   /* nobody could continue us */
     int64_t stopped_ms; /* how long a stop of ours lasts */
     int open_count;     /* opened and not closed */

@@ -247,6 +247,26 @@ static void suspend__ctrl_c_with_the_terminal__is_a_stop_that_was_asked_for(void
     assert_int_equal(journal_count("finished 130"), 1);
 }
 
+static void suspend__terminal_hangs_up__is_a_stop_that_was_asked_for(void **state)
+{
+    struct run_fixture *fixture = *state;
+    start_on_terminal(fixture);
+    fake_terminal.is_gone = true;
+    run_fixture_end_command(W_EXITCODE(0, SIGHUP));
+    run_fixture_run_to_end(fixture);
+    assert_int_equal(journal_count("release stopped 129"), 1);
+}
+
+static void suspend__somebody_sends_hup_to_the_command__it_failed(void **state)
+{
+    struct run_fixture *fixture = *state;
+    start_on_terminal(fixture);
+    run_fixture_end_command(W_EXITCODE(0, SIGHUP));
+    run_fixture_run_to_end(fixture);
+    assert_false(fixture->run.is_interrupted);
+    assert_int_equal(journal_count("release failed 129"), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +284,8 @@ int main(void)
         CASE(suspend__nobody_could_continue_us__command_goes_on),
         CASE(suspend__stopped_while_it_is_ended__goes_on),
         CASE(suspend__ctrl_c_with_the_terminal__is_a_stop_that_was_asked_for),
+        CASE(suspend__terminal_hangs_up__is_a_stop_that_was_asked_for),
+        CASE(suspend__somebody_sends_hup_to_the_command__it_failed),
     };
     return cmocka_run_group_tests_name("run_suspend", tests, NULL, NULL);
 }

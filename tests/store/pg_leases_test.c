@@ -133,6 +133,23 @@ static void held__two_hundred_lose__no_wal_and_no_xid(void **state)
     assert_true(wal_position(fixture) - wal < 200 * 4); /* a standby snapshot may fall into it */
 }
 
+static void on_hold__twenty_lose__no_xid(void **state)
+{
+    struct pg_fixture *fixture = *state;
+    struct pg_client *client = pg_client_open(fixture, NULL, NULL);
+    struct pg_contender one, other;
+    pg_contender_init(&one, pg_fixture_key(fixture));
+    one.item.hold_ms = 600000;
+    assert_int_equal(pg_contender_claim(&one, client), CLAIM_WON);
+    pg_contender_give_back(&one, client, STORE_RELEASE);
+    int64_t xid = next_xid(fixture);
+    for (int i = 0; i < 20; i++) {
+        pg_contender_init(&other, one.item.key);
+        assert_int_equal(pg_contender_claim(&other, client), CLAIM_HELD);
+    }
+    assert_int_equal(next_xid(fixture), xid);
+}
+
 static void thousand_cycles__updates_of_leases_are_hot(void **state)
 {
     struct pg_fixture *fixture = *state;
@@ -414,6 +431,7 @@ int main(void)
         cmocka_unit_test(twenty_race__serializable__one_wins),
         cmocka_unit_test(twenty_race_for_a_slot__one_starts_it),
         cmocka_unit_test(held__two_hundred_lose__no_wal_and_no_xid),
+        cmocka_unit_test(on_hold__twenty_lose__no_xid),
         cmocka_unit_test(thousand_cycles__updates_of_leases_are_hot),
         cmocka_unit_test(released_without_outcome__next_claim__closes_the_run),
         cmocka_unit_test(clock_stepped_back__release__frees_the_key_and_its_hold),

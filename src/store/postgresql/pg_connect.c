@@ -207,6 +207,19 @@ static void begin_attempt(struct pg_connect *connect)
         alarm_set_in(&connect->alarm, 0);
 }
 
+/* The alarm rang at once, because no look-up could be started: why? */
+static void start_lookup_again(struct pg_connect *connect)
+{
+    struct error err = {0};
+    struct pg_seat *current = seat(connect);
+    current->lookup =
+        pg_lookup_start(connect->sockets->loop, host(connect)->name, on_looked_up, current, &err);
+    if (current->lookup == NULL)
+        fail(connect, &err);
+    else
+        alarm_set_in(&connect->alarm, pg_connect_attempt_ms(connect));
+}
+
 static void on_alarm(struct alarm *alarm)
 {
     struct pg_connect *connect = LIST_OBJECT(alarm, struct pg_connect, alarm);
@@ -224,7 +237,10 @@ static void on_alarm(struct alarm *alarm)
         fail_by_limit(connect);
         break;
     case PG_CONNECT_LOOKING_UP:
-        fail_by_limit(connect);
+        if (seat(connect)->lookup == NULL)
+            start_lookup_again(connect);
+        else
+            fail_by_limit(connect);
         break;
     }
 }

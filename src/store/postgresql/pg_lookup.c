@@ -2,9 +2,12 @@
 #include "store/postgresql/pg_lookup.h"
 
 #include "base/mem.h"
+#include "loop/pool.h"
 
 #include <netdb.h>
 #include <stdlib.h>
+
+#define THREAD_COUNT 4 /* so many hosts' look-ups may hang and another still be answered */
 
 struct pg_lookup {
     uv_getaddrinfo_t request;
@@ -63,6 +66,8 @@ struct pg_lookup *pg_lookup_start(uv_loop_t *loop, const char *host, pg_lookup_c
                                   struct error *err)
 {
     static const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    if (!pool_prepare(THREAD_COUNT, err))
+        return NULL;
     struct pg_lookup *lookup = mem_alloc(sizeof *lookup);
     lookup->done = done;
     lookup->owner = owner;

@@ -268,22 +268,36 @@ bool pg_schema_add_script(const PGresult *facts, const char *schema, struct text
 }
 
 static const char grants_sql[] =
-    "\n-- For the role that leaserun connects as (here app_role), when it is not the owner:\n"
-    "--\n"
-    "-- GRANT USAGE ON SCHEMA @ TO app_role;\n"
-    "-- GRANT USAGE ON SEQUENCE @fence_seq TO app_role;\n"
-    "-- GRANT SELECT, INSERT, UPDATE, DELETE ON @leases, @runs TO app_role;\n"
-    "-- GRANT SELECT ON @schema_version TO app_role;\n";
+    "For the role that leaserun connects as (here app_role), when it is not the owner:\n"
+    "\n"
+    "GRANT USAGE ON SCHEMA @ TO app_role;\n"
+    "GRANT USAGE ON SEQUENCE @fence_seq TO app_role;\n"
+    "GRANT SELECT, INSERT, UPDATE, DELETE ON @leases, @runs TO app_role;\n"
+    "GRANT SELECT ON @schema_version TO app_role;\n";
+
+/* A schema's name may hold a newline, behind which a comment would be over. */
+static void add_comment(struct text *script, const char *lines)
+{
+    while (*lines != '\0') {
+        size_t length = strcspn(lines, "\n");
+        text_add(script, length == 0 ? "--" : "-- ");
+        text_add_bytes(script, lines, length);
+        text_add_char(script, '\n');
+        lines += length + (lines[length] == '\n');
+    }
+}
 
 char *pg_schema_print(const char *schema)
 {
-    struct text script = TEXT_INIT;
+    struct text script = TEXT_INIT, grants TEXT_AUTODONE = TEXT_INIT;
     text_add(&script, "-- What \"leaserun init\" runs. It creates and never alters: running it "
                       "again changes nothing.\n"
                       "BEGIN ISOLATION LEVEL READ COMMITTED;\n");
     add_expanded(&script, prologue_sql, schema);
     add_objects(NULL, schema, &script);
     text_add(&script, "COMMIT;\n");
-    add_expanded(&script, grants_sql, schema);
+    text_add_char(&script, '\n');
+    add_expanded(&grants, grants_sql, schema);
+    add_comment(&script, text_string(&grants));
     return text_detach(&script);
 }

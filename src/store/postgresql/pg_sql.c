@@ -45,6 +45,23 @@ static void add_quoted(struct text *out, const char *name, char quote)
     text_add_char(out, quote);
 }
 
+/* As quote_literal(text) does: with standard_conforming_strings off, a backslash escapes. */
+static void add_literal(struct text *out, const char *string)
+{
+    if (strchr(string, '\\') == NULL) {
+        add_quoted(out, string, '\'');
+        return;
+    }
+    struct text doubled TEXT_AUTODONE = TEXT_INIT;
+    for (; *string != '\0'; string++) {
+        if (*string == '\\')
+            text_add_char(&doubled, '\\');
+        text_add_char(&doubled, *string);
+    }
+    text_add_char(out, 'E');
+    add_quoted(out, text_string(&doubled), '\'');
+}
+
 static size_t count_name_chars(const char *at)
 {
     size_t count = 0;
@@ -66,7 +83,7 @@ static const char *expand_ours(struct text *out, const char *at, const char *sch
         text_add_char(&name, '.');
     text_add_bytes(&name, at, length);
     if (is_regclass) {
-        add_quoted(out, text_string(&name), '\'');
+        add_literal(out, text_string(&name));
         text_add(out, "::pg_catalog.regclass");
     } else {
         text_add(out, text_string(&name));

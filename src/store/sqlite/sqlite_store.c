@@ -5,6 +5,7 @@
 #include "base/now.h"
 #include "build_id.h"
 #include "loop/handles.h"
+#include "loop/pool.h"
 #include "store/sqlite/sqlite_job.h"
 #include "store/sqlite/sqlite_ops.h"
 #include "store/store_backend.h"
@@ -79,8 +80,21 @@ static void after_work(uv_work_t *work, int status)
     }
 }
 
+static void fail(struct state *state, struct store_request *request, const struct error *why)
+{
+    request->outcome = STORE_FAILED;
+    request->failure = FAILURE_UNREACHABLE;
+    request->error = *why;
+    state->hooks.answered(state->hooks.store);
+}
+
 static void start(struct state *state, struct store_request *request)
 {
+    struct error err;
+    if (!pool_prepare(1, &err)) {
+        fail(state, request, &err);
+        return;
+    }
     request->sent_boot_ms = now_boot_ms();
     state->job = sqlite_job_new(request);
     state->job->copy.owner = state;

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: ISC */
+/* leaserun.ini: any bytes. What is accepted is written out and read again, and is the same. */
+#include "base/text.h"
+#include "conf/config.h"
+#include "conf/ini_text.h"
+#include "fuzz.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void check_faults(const struct ini_faults *faults)
+{
+    int line = 0;
+    for (size_t i = 0; i < faults->count; i++) {
+        char *sentence = ini_faults_sentence(faults, i);
+        FUZZ_CHECK(faults->faults[i].line >= line);
+        FUZZ_CHECK(faults->faults[i].text[0] != '\0');
+        FUZZ_CHECK(fuzz_is_one_line(sentence));
+        line = faults->faults[i].line;
+        free(sentence);
+    }
+}
+
+static void check_entries(const struct ini_text *text)
+{
+    int line = 0;
+    for (size_t i = 0; i < text->entry_count; i++) {
+        const struct ini_entry *entry = &text->entries[i];
+        FUZZ_CHECK(entry->section < text->section_count);
+        FUZZ_CHECK(entry->line > line && entry->line > text->sections[entry->section].line);
+        FUZZ_CHECK(entry->key[0] != '\0' && strlen(entry->key) <= INI_NAME_MAX);
+        FUZZ_CHECK(entry->value[0] != '\0' && strlen(entry->value) <= INI_VALUE_MAX);
+        FUZZ_CHECK(strpbrk(entry->value, "\r\n") == NULL);
+        line = entry->line;
+    }
+}
+
+static void format(const struct ini_text *text, struct text *out)
+{
+    size_t next = 0;
+    for (size_t i = 0; i < text->section_count; i++) {
+        text_addf(out, "[%s]\n", text->sections[i].name);
+        for (; next < text->entry_count && text->entries[next].section == i; next++) {
+            text_addf(out, "%s = ", text->entries[next].key);
+            text_add(out, text->entries[next].value);
+            text_add_char(out, '\n');
+        }
+    }
+    FUZZ_CHECK(next == text->entry_count);
+}
+
+static void check_read_again(const struct ini_text *text)
+{
+    struct text written = TEXT_INIT;
+    struct ini_text again;
+    struct ini_faults faults = {0};
+    format(text, &written);
+    FUZZ_CHECK(ini_text_parse(text_string(&written), written.length, &again, &faults));
+    FUZZ_CHECK(again.section_count == text->section_count);
+    FUZZ_CHECK(again.entry_count == text->entry_count);
+    for (size_t i = 0; i < text->section_count; i++)
+        FUZZ_CHECK(strcmp(again.sections[i].name, text->sections[i].name) == 0);
+    for (size_t i = 0; i < text->entry_count; i++)
+        FUZZ_CHECK(again.entries[i].section == text->entries[i].section &&
+                   strcmp(again.entries[i].key, text->entries[i].key) == 0 &&
+                   strcmp(again.entries[i].value, text->entries[i].value) == 0);
+    ini_text_done(&again);
+    ini_faults_done(&faults);
+    text_done(&written);
+}
+
+/* The same bytes as a file, down to the settings. */
+static void check_config(const uint8_t *bytes, size_t count, bool is_good_text)
+{
+    static int fd = -1;
+    char path[64];
+    if (fd < 0)
+        fd = memfd_create("leaserun.ini", MFD_CLOEXEC);
+    FUZZ_CHECK(fd >= 0 && fchmod(fd, 0600) == 0 && ftruncate(fd, 0) == 0);
+    FUZZ_CHECK(pwrite(fd, bytes, count, 0) == (ssize_t)count);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    struct config config;
+    struct ini_faults faults = {0};
+    config_init(&config);
+    bool is_good = config_read(&config, path, true, &faults);
+    FUZZ_CHECK(is_good == (faults.count == 0));
+    FUZZ_CHECK(!is_good || is_good_text);
+    check_faults(&faults);
+    ini_faults_done(&faults);
+    config_done(&config);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
+{
+    struct ini_text text;
+    struct ini_faults faults = {0};
+    bool is_good = ini_text_parse((const char *)bytes, count, &text, &faults);
+    FUZZ_CHECK(is_good == (faults.count == 0));
+    check_faults(&faults);
+    check_entries(&text);
+    if (is_good)
+        check_read_again(&text);
+    check_config(bytes, count, is_good);
+    ini_text_done(&text);
+    ini_faults_done(&faults);
+    return 0;
+}
