@@ -5,7 +5,7 @@
 build_packages='gcc libc6-dev meson ninja-build pkg-config libuv1-dev libpq-dev libsqlite3-dev
     libinih-dev'
 test_packages='libcmocka-dev bats postgresql-15 pgbouncer libfaketime openssl mandoc clang-format-14
-    universal-ctags python3 procps strace iproute2 cron spin'
+    universal-ctags python3 procps strace iproute2 iptables cron spin'
 long_test_packages='valgrind clang-tidy-14 cppcheck clang-14 libclang-rt-14-dev'
 
 # Prints those of the named packages that are not installed.

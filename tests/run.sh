@@ -134,6 +134,14 @@ finish_models() {
     models=
 }
 
+# tap PART COMMAND...: a program whose output is TAP.
+tap() {
+    part=$1
+    shift
+    "$@" >"$work/part.tap" 2>&1 </dev/null
+    tally --part "$part" --tap "$work/part.tap" --status $?
+}
+
 start_server() {
     pg_start main && BUILD=$1 && export BUILD &&
         pg_sql main postgres 'create database leaserun_template' &&
@@ -175,6 +183,7 @@ cmocka_tests "$BUILD" unit
 if [ $long = yes ]; then start_models --long; else start_models; fi
 bats_tests cli 4 tests/cli/*.bats
 finish_models
+tap faults sh tests/faults/suite.sh
 if [ $long = yes ]; then
     . tests/lib/long.sh
 fi

@@ -8,6 +8,7 @@
 #include "conf/store_choice.h"
 #include "conf/value.h"
 #include "lease/lease.h"
+#include "log/escape.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,11 +28,18 @@ static void print_timing(const struct job *job)
            ttl, renew, outage, grace);
 }
 
+static void print_found(const char *what, const char *sentence)
+{
+    TEXT_AUTODONE struct text text = TEXT_INIT;
+    escape_plain(&text, sentence);
+    printf("%s: %s\n", what, text_string(&text));
+}
+
 static int print_inspection(const struct inspection *inspection)
 {
-    printf("connected: %s\n", inspection->description == NULL ? "" : inspection->description);
+    print_found("connected", inspection->description == NULL ? "" : inspection->description);
     for (size_t i = 0; i < inspection->note_count; i++)
-        printf("note: %s\n", inspection->notes[i]);
+        print_found("note", inspection->notes[i]);
     int code = 0;
     for (size_t i = 0; i < inspection->fault_count; i++) {
         say_error(&inspection->faults[i]);

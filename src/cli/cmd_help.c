@@ -25,7 +25,8 @@ static int refuse_topic(const char *name)
         nearest = suggest_nearer(name, nearest, topics[i].name);
     for (const struct cli_command *command = cli_commands; command->name != NULL; command++)
         nearest = suggest_nearer(name, nearest, command->name);
-    error_set(&error, ERROR_USAGE, "there is no help on \"%s\"", name);
+    error_set(&error, ERROR_USAGE, "there is no help on \"%s\"%s", name,
+              nearest == NULL ? ": leaserun help lists the commands and other subjects" : "");
     suggest_add(&error, nearest, "");
     return say_error(&error);
 }

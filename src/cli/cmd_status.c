@@ -7,6 +7,7 @@
 #include "cli/listing.h"
 #include "cli/say.h"
 #include "conf/value.h"
+#include "log/escape.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -109,7 +110,8 @@ static int check_age(const struct invocation *invocation, const char *key)
         return EXIT_TOO_OLD;
     }
     TEXT_AUTODONE struct text line = TEXT_INIT;
-    text_addf(&line, "%s: a run succeeded %s ago", key, span);
+    escape_plain(&line, key);
+    text_addf(&line, ": a run succeeded %s ago", span);
     puts(text_string(&line));
     return 0;
 }

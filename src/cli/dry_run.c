@@ -9,30 +9,40 @@
 #include "cli/say.h"
 #include "conf/store_url.h"
 #include "lease/lease.h"
+#include "log/escape.h"
 #include "run/slot.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+/* What others may have written into the store, or typed, does not command the terminal. */
+static void print_foreign(const char *before, const char *foreign)
+{
+    TEXT_AUTODONE struct text text = TEXT_INIT;
+    escape_plain(&text, foreign);
+    printf("%s%s", before, text_string(&text));
+}
+
 static void print_command(char *const *argv)
 {
     fputs("command:", stdout);
     for (; *argv != NULL; argv++)
-        printf(" %s", *argv);
+        print_foreign(" ", *argv);
     putchar('\n');
 }
 
 static void print_lease(const struct job *job, const struct lease_row *row)
 {
     char left[TIME_TEXT_MAX];
-    printf("key: %s\n", job->key);
+    print_foreign("key: ", job->key);
+    putchar('\n');
     if (row == NULL) {
         puts("lease: free, never claimed");
         return;
     }
-    printf("lease: %s, fence %" PRId64 ", last holder %s", lease_state_name(row->state), row->fence,
-           row->holder);
+    printf("lease: %s, fence %" PRId64, lease_state_name(row->state), row->fence);
+    print_foreign(", last holder ", row->holder);
     if (row->remaining_ms > 0)
         printf(", for %s more", time_text_span(row->remaining_ms, left));
     putchar('\n');

@@ -253,10 +253,11 @@ static bool refuse_command(const char *name, struct error *err)
 static void hide_password(const char *url, struct error *err)
 {
     MEM_AUTOFREE char *folded = mem_strdup(url);
-    error_fold_line(folded);
-    if (!store_url_has_password(folded))
+    MEM_AUTOFREE char *redacted = store_url_redacted(url);
+    if (!store_url_has_password(url))
         return;
-    MEM_AUTOFREE char *redacted = store_url_redacted(folded);
+    error_fold_line(folded);
+    error_fold_line(redacted);
     TEXT_AUTODONE struct text sentence = TEXT_INIT;
     const char *rest = err->text;
     for (const char *at; (at = strstr(rest, folded)) != NULL; rest = at + strlen(folded)) {

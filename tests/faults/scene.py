@@ -11,6 +11,7 @@ import contextlib
 import glob
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -122,7 +123,7 @@ class Node:
         self.scene, self.number = scene, number
         self.folder = os.path.join(scene.folder, f'node{number}')
         os.mkdir(self.folder)
-        self.has_network = os.geteuid() == 0
+        self.has_network = scene.may_have_networks
         proxy = ['python3', f'{TESTS}/lib/pgproxy.py', self.folder, scene.server.link]
         if self.has_network:
             proxy = ['unshare', '--net', 'sh', '-c', 'ip link set lo up; exec "$@"', 'sh', *proxy]
@@ -234,6 +235,7 @@ class Scene:
         self.worker = os.path.join(build, 'tests', 'faults', 'worker')
         self.stamps = os.path.join(folder, 'stamps')
         self.clock_memory = make_clock_memory()
+        self.may_have_networks = may_have_networks()
         self.events = Events(os.path.join(folder, 'events.jsonl'))
         self.resource = Resource(folder)
         self.live, self.lock = [], threading.Lock()
@@ -308,6 +310,11 @@ class Scene:
             node.stop()
         self.server.stop()
         remove_clock_memory(self.clock_memory)
+
+
+def may_have_networks():
+    return shutil.which('iptables') is not None and subprocess.run(
+        ['unshare', '--net', 'iptables', '-L'], capture_output=True, check=False).returncode == 0
 
 
 def make_clock_memory():

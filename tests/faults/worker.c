@@ -94,9 +94,9 @@ int main(int argc, char **argv)
     int number = 0;
     stamp(&worker, "start");
     while (boot_us() < end_us && (number == 0 || is_deaf)) {
-        use_resource(&worker);
         number = wait_beat();
         stamp(&worker, "beat");
+        use_resource(&worker);
     }
     stamp(&worker, "end");
     return number != 0 && !is_deaf ? 128 + number : atoi(argv[4]);

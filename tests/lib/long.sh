@@ -118,6 +118,5 @@ for store in "sqlite:$work/thousand.db" "$(pg_url main leaserun_template)"; do
     case_of endurance "1,000 runs on ${store%%:*}" thousand_runs "$store"
     case_of endurance "renewals on ${store%%:*} keep descriptors" steady "$store"
 done
-if [ -x tests/soak.sh ]; then
-    case_of endurance "soak for ${SOAK_S:-600} s" sh tests/soak.sh "${SOAK_S:-600}"
-fi
+tap soak sh tests/faults/suite.sh --soak
+tap mutants sh tests/mutants/run.sh

@@ -1,8 +1,7 @@
 # a claim may win however late it arrives (P5)
 # file: src/store/postgresql/pg_claim.c src/store/postgresql/pg_quick.c
 # caught by: store contract claim
-# caught by: faults 13 40
+# caught by: faults 36 60
 s/ OR now {>} not_after THEN 'raced' "/ THEN 'raced' "/
-s/WHERE !clock_timestamp() {<=} #instant(\$2::!int8) AND (/WHERE \$2::!int8 IS NOT NULL AND (/
-s/ AND t.now {<=} #instant(\$2::!int8) "/ AND $2::!int8 IS NOT NULL "/
-s/"AND !clock_timestamp() {<=} #instant(\$2::!int8) "/"AND $2::!int8 IS NOT NULL "/
+s/!clock_timestamp() {<=} #instant(\$2::!int8)/$2::!int8 IS NOT NULL/
+s/!clock_timestamp() {<=} \$2::!timestamptz/$2::!timestamptz IS NOT NULL/

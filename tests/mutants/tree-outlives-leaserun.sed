@@ -1,7 +1,7 @@
 # the guard does not end the tree when leaserun has died (P7)
 # file: src/guard/guard_words.c
 # caught by: unit guard ending
-# caught by: faults 11 20
+# caught by: faults 36 60
 /heard == GUARD_LINK_CLOSED/,/^}/ {
     /guard_tree_kill/ d
 }

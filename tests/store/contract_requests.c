@@ -21,6 +21,7 @@ static void on_done(struct store_request *request)
     int *calls = request->owner;
     ++*calls;
     callbacks.order[callbacks.count++ % MANY] = (int)(calls - callbacks.calls);
+    store_request_clear(request);
 }
 
 static void submit_status(struct store_fixture *fixture, struct store_request *request, int place)

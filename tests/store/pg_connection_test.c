@@ -334,6 +334,8 @@ static void granted_role__whole_life__needs_no_more(void **state)
     assert_int_equal(pg_client_ask(client, &purge), STORE_ANSWERED);
     struct store_request inspect = {.kind = STORE_INSPECT};
     assert_int_equal(pg_client_ask(client, &inspect), STORE_ANSWERED);
+    for (size_t i = 0; i < inspect.u.inspection.fault_count; i++)
+        print_message("%s\n", inspect.u.inspection.faults[i].text);
     assert_int_equal(inspect.u.inspection.fault_count, 0);
     store_request_clear(&inspect);
     pg_person(fixture, "GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC");

@@ -272,6 +272,8 @@ static void read_item(struct claim_item *item, const PGresult *result, int row)
 {
     item->verdict = read_verdict(pg_row_text(result, row, "verdict"));
     item->fence = pg_row_int64(result, row, "fence", 0);
+    if (item->verdict == CLAIM_WON && item->fence <= 0)
+        item->verdict = CLAIM_RACED; /* no mandate without its number */
     item->wait_ms = pg_row_int64(result, row, "wait_ms", 0);
     item->held_since_us = pg_row_int64(result, row, "held_since_us", NO_INSTANT);
     pg_row_copy_into(result, row, "other", item->other, sizeof item->other);

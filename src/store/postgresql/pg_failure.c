@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "conf/store_url.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -64,12 +65,14 @@ static void set_sqlstate(struct error *err, const char *sqlstate)
 static void describe(enum store_failure failure, const char *what, const char *schema,
                      const char *message, const char *sqlstate, struct error *err)
 {
+    bool is_default = strcmp(schema, STORE_SCHEMA_DEFAULT) == 0;
     switch (failure) {
     case FAILURE_SCHEMA:
         error_set(err, ERROR_CONFIG,
                   "the schema \"%s\" is not ready for leaserun in this database: %s (SQLSTATE %s); "
-                  "create it with \"leaserun init\"",
-                  schema, message, sqlstate);
+                  "create it with \"leaserun init%s%s\"",
+                  schema, message, sqlstate, is_default ? "" : " --schema ",
+                  is_default ? "" : schema);
         break;
     case FAILURE_RIGHTS:
         error_set(err, ERROR_CONFIG,

@@ -86,12 +86,30 @@ static bool push(struct pg_query *query)
            pg_socket_listen(query->socket, rc == 1 ? UV_READABLE | UV_WRITABLE : UV_READABLE) == 0;
 }
 
+/* No statement of ours copies. libpq would answer the same for ever. */
+static bool is_copy(const PGresult *result)
+{
+    ExecStatusType status = PQresultStatus(result);
+    return status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH;
+}
+
+static void leave_copy(struct pg_query *query, PGresult *result)
+{
+    PQclear(result);
+    error_set(&query->farewell, ERROR_STORE, "the server answered what it was not asked: a COPY");
+    tell_broken(query);
+}
+
 static void on_socket(void *owner)
 {
     struct pg_query *query = owner;
     bool is_alive = PQconsumeInput(query->conn) == 1;
     while (query->is_busy && PQisBusy(query->conn) == 0) {
         PGresult *result = PQgetResult(query->conn);
+        if (result != NULL && is_copy(result)) {
+            leave_copy(query, result);
+            return;
+        }
         if (result != NULL) {
             keep(query, result);
             continue;

@@ -93,10 +93,10 @@ void pg_quick_build_claim(struct pg_task *task, int64_t not_after_us,
 enum pg_next pg_quick_read_claim(struct pg_task *task, const PGresult *result)
 {
     struct claim_item *item = task->request->u.claim.items;
-    if (PQntuples(result) == 0)
+    item->fence = pg_row_int64(result, 0, "fence", 0);
+    if (item->fence <= 0)
         return PG_NEXT_STEP;
     item->verdict = CLAIM_WON;
-    item->fence = pg_row_int64(result, 0, "fence", 0);
     item->wait_ms = 0;
     item->held_since_us = NO_INSTANT;
     item->other[0] = '\0';

@@ -44,6 +44,7 @@ struct pg_store {
     enum state state;
     struct pg_task task; /* task.request: the one being served, NULL for none */
     bool is_outage_told;
+    bool is_identifying; /* GREETING, on a connection that was READY */
     struct error last_fault; /* why there is no connection; ERROR_NONE while there is one */
     int64_t ready_since_boot_ms;
     char application_name[APPLICATION_NAME_MAX];
@@ -80,6 +81,7 @@ static void on_identity(struct alarm *alarm)
     if (store->state != STATE_READY)
         return;
     alarm_set_in(&store->greeting_limit, pg_connect_attempt_ms(&store->connect));
+    store->is_identifying = true;
     send_greeting(store);
 }
 
@@ -107,6 +109,7 @@ static void drop_connection(struct pg_store *store)
 {
     alarm_stop(&store->greeting_limit);
     pg_query_drop(&store->query);
+    store->is_identifying = false;
     store->state = STATE_DOWN;
 }
 
@@ -224,6 +227,7 @@ static void send_greeting(struct pg_store *store)
 static void become_ready(struct pg_store *store)
 {
     alarm_stop(&store->greeting_limit);
+    store->is_identifying = false;
     pg_connect_settle(&store->connect);
     store->state = STATE_READY;
     store->ready_since_boot_ms = now_boot_ms();
@@ -288,7 +292,7 @@ static void on_broken(void *owner, const struct error *why)
     struct pg_store *store = owner;
     struct error err = *why; /* it lives in what is dropped */
     enum state before = store->state;
-    if (before == STATE_GREETING) {
+    if (before == STATE_GREETING && !store->is_identifying) {
         reject_server(store, &err);
         return;
     }
@@ -383,7 +387,7 @@ static void serve(void *state, struct store_request *request)
 static void forget(void *state)
 {
     struct pg_store *store = state;
-    bool is_under_way = store->state == STATE_BUSY;
+    bool is_under_way = store->state == STATE_BUSY || store->is_identifying;
     pg_ops_done(&store->task);
     if (!is_under_way)
         return;
