@@ -62,6 +62,16 @@ uint64_t identity_namespace(const char *name)
     return stat(path, &status) == 0 ? (uint64_t)status.st_ino : 0;
 }
 
+bool identity_proc_is_ours(void)
+{
+    char link[32];
+    ssize_t length = readlink("/proc/self", link, sizeof link - 1);
+    if (length <= 0)
+        return false;
+    link[length] = '\0';
+    return strtoll(link, NULL, 10) == getpid();
+}
+
 int64_t identity_start_ticks(int64_t pid)
 {
     char path[64];

@@ -5,6 +5,7 @@
 #pragma once
 #include "base/random.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,10 @@ void identity_boot_id(char *ret_boot_id, size_t room);
 /* The inode of /proc/self/ns/NAME ("pid", "time"): processes with another one have pids or
  * clocks that say nothing here. 0 where the kernel has no such namespace. */
 uint64_t identity_namespace(const char *name);
+
+/* Whether /proc shows the processes of our pid namespace. One of another namespace would answer
+ * about other processes of the same numbers. */
+bool identity_proc_is_ours(void);
 
 /* When a process was started, in clock ticks since boot (proc(5), stat field 22): with the pid
  * it names a process for good. -1 when there is no such process, or it is a zombie. */

@@ -2,6 +2,7 @@
 #include "command/command.h"
 
 #include "base/exit_code.h"
+#include "base/identity.h"
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/now.h"
@@ -239,6 +240,11 @@ bool command_open(struct command **ret_command, uv_loop_t *loop, const struct co
                   const struct command_listener *listener, void *owner, struct error *err)
 {
     struct command_link link;
+    if (!identity_proc_is_ours())
+        return error_set(err, ERROR_SYSTEM,
+                         "/proc is not mounted or shows another pid namespace, and without it what "
+                         "a command starts cannot be found and ended: mount it (unshare "
+                         "--mount-proc)");
     guards_begin();
     if (!command_link_open(&link, spec, err))
         return false;

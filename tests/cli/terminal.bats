@@ -31,6 +31,14 @@ END
     GONE='! pgrep -f -- "^leaserun-guard $KEY "'
 }
 
+teardown() {
+    stop_started
+    local pid
+    for pid in $(pgrep -f -- "^$LEASERUN run .*$KEY"); do # of a test that failed
+        kill -KILL "$pid"
+    done
+}
+
 @test "P10 Ctrl-C reaches the command once; what it makes of it is its own" {
     on_bash <<END
         expect [0]>
@@ -428,7 +436,7 @@ END
 @test "P10 nohup: a terminal that hangs up leaves it running, to its end" {
     on_bash <<END
         expect [0]>
-        line nohup "\$LEASERUN" run "\$KEY" -- sh -c 'until [ -s \$NOTES ]; do sleep 0.1; done; exit 7' >/dev/null &
+        line nohup "\$LEASERUN" run "\$KEY" -- sh -c 'read w <\$GO; exit 7' >/dev/null &
         outside $HELD
         hang-up
         end 129

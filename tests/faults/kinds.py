@@ -54,7 +54,7 @@ def choose(scene, fault):
 def strike(number, *roles):
     def inject(scene, fault):
         live = choose(scene, fault)
-        struck = [scene.strike(live, role, number) for role in roles] if live else []
+        struck = [scene.strike(live, role, number) for role in roles if live]
         for pidfd in struck:
             if pidfd is not None:
                 os.close(pidfd)
@@ -65,7 +65,7 @@ def strike(number, *roles):
 def stop(*roles):
     def inject(scene, fault):
         live = choose(scene, fault)
-        struck = [(scene.strike(live, role, signal.SIGSTOP), role) for role in roles] if live else []
+        struck = [(scene.strike(live, role, signal.SIGSTOP), role) for role in roles if live]
         struck = [(pidfd, role) for pidfd, role in struck if pidfd is not None]
         if struck:
             time.sleep(fault.details['seconds'])

@@ -139,7 +139,7 @@ class Node:
         self.has_clock = scene.clock_memory is not None and number == scene.node_count - 1
         self.clock = os.path.join(self.folder, 'clock')
         self.set_clock(0)
-        self.log = open(os.path.join(self.folder, 'log'), 'a', encoding='utf-8')
+        self.said_count = 0
 
     def enter(self):
         return ['nsenter', f'--net=/proc/{self.proxy.pid}/ns/net', '--'] if self.has_network else []
@@ -174,7 +174,13 @@ class Node:
             for rule in rules if self.has_network else []:
                 run(*self.enter(), 'iptables', '-w', '-D', *rule)
 
-    def start(self, arguments):
+    def open_said(self):
+        """For what the next leaserun says: its path within the scene, and the file."""
+        self.said_count += 1
+        name = f'node{self.number}/said.{self.said_count}'
+        return name, open(os.path.join(self.scene.folder, name), 'w', encoding='utf-8')
+
+    def start(self, arguments, said):
         """A leaserun; everything before it in argv becomes it by exec."""
         argv = self.enter()
         if self.file_limit:
@@ -189,7 +195,7 @@ class Node:
         argv += ['env', *(f'{name}={value}' for name, value in environment.items()
                           if os.environ.get(name) != value), self.scene.leaserun, *arguments]
         return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                stderr=self.log)
+                                stderr=said)
 
     def stop(self):
         self.proxy.terminate()
@@ -253,9 +259,12 @@ class Scene:
         arguments = ['run', '--log-format', 'json', '--log-level', 'debug', *options, key, '--',
                      self.worker, self.stamps, self.resource.path, *command]
         with self.lock:
-            live = Live(node.start(arguments), node, key)
+            name, said = node.open_said()
+            with said:
+                live = Live(node.start(arguments, said), node, key)
             self.live.append(live)
-        self.events.tell('begin', pid=live.pid, node=node.number, key=key, options=options)
+            self.events.tell('begin', pid=live.pid, node=node.number, key=key, options=options,
+                             said=name)
         os.waitid(os.P_PID, live.pid, os.WEXITED | os.WNOWAIT)  # its number stays its own
         with self.lock:
             self.live.remove(live)

@@ -41,6 +41,7 @@ class Terminal:
         if self.pid == 0:
             for number in (signal.SIGPIPE, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
                 signal.signal(number, signal.SIG_DFL)
+            os.closerange(3, 1024)
             os.execvp(argv[0], argv)
 
     def read(self, wait_s):

@@ -47,7 +47,7 @@ try() { # KIND NAME...
     shift
     case $kind in
     faults) BUILD=$work/build nice python3 "$work/tests/faults/run" --seed "$1" --seconds "$2" ;;
-    store) LEASERUN_TEST_STORE=postgresql meson test -C "$work/build" --no-rebuild --suite store "$*" ;;
+    store) LEASERUN_TEST_STORE=postgresql meson test -C "$work/build" --no-rebuild "$*" ;;
     *) meson test -C "$work/build" --no-rebuild "$*" ;;
     esac >"$work/log" 2>&1
 }

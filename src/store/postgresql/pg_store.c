@@ -44,7 +44,7 @@ struct pg_store {
     enum state state;
     struct pg_task task; /* task.request: the one being served, NULL for none */
     bool is_outage_told;
-    bool is_identifying; /* GREETING, on a connection that was READY */
+    bool is_identifying;     /* GREETING, on a connection that was READY */
     struct error last_fault; /* why there is no connection; ERROR_NONE while there is one */
     int64_t ready_since_boot_ms;
     char application_name[APPLICATION_NAME_MAX];

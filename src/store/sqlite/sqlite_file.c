@@ -218,6 +218,21 @@ static bool make_file(const char *path, enum store_failure *ret_failure, struct 
     return true;
 }
 
+/* SQLite makes its two other files where the link leads to. */
+static bool check_target_folder(const char *path, enum store_failure *ret_failure,
+                                struct error *err)
+{
+    struct stat status;
+    MEM_AUTOFREE char *target = realpath(path, NULL);
+    if (target == NULL)
+        return fail_errno("cannot follow the symbolic link", path, ret_failure, err);
+    char *slash = strrchr(target, '/');
+    slash[slash == target ? 1 : 0] = '\0';
+    if (stat(target, &status) != 0)
+        return fail_errno("cannot see the store's folder", target, ret_failure, err);
+    return check_status("folder", target, &status, ret_failure, err);
+}
+
 static bool check_file(const char *path, enum store_failure *ret_failure, struct error *err)
 {
     struct stat status;
@@ -232,6 +247,9 @@ static bool check_file(const char *path, enum store_failure *ret_failure, struct
                              path, (unsigned)status.st_uid);
         if (stat(path, &status) != 0)
             return fail_errno("cannot follow the symbolic link", path, ret_failure, err);
+        if (!check_target_folder(path, ret_failure, err))
+            return false;
+        *ret_failure = FAILURE_RIGHTS;
     }
     if (!S_ISREG(status.st_mode))
         return error_set(err, ERROR_CONFIG, "the store %s is not a regular file", path);

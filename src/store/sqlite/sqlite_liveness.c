@@ -16,21 +16,10 @@
  * machine's. */
 #define FIRST_TIME_NAMESPACE UINT64_C(0xEFFFFFFA)
 
-/* A /proc of another pid namespace would answer about other processes of the same number. */
-static bool proc_is_ours(void)
-{
-    char link[32];
-    ssize_t length = readlink("/proc/self", link, sizeof link - 1);
-    if (length <= 0)
-        return false;
-    link[length] = '\0';
-    return strtoll(link, NULL, 10) == getpid();
-}
-
 bool sqlite_self_read(struct sqlite_self *ret_self, struct error *err)
 {
     struct sqlite_self self = {
-        .can_see_processes = proc_is_ours(),
+        .can_see_processes = identity_proc_is_ours(),
         .pid_namespace = identity_namespace("pid"),
         .pid = getpid(),
         .start_ticks = identity_start_ticks(getpid()),
