@@ -78,7 +78,11 @@ static int check_store(const struct config *config, bool is_connect)
         putchar('\n');
     else
         printf(", schema %s\n", store.schema);
-    int code = is_connect ? connect_to(&store) : 0;
+    int code = 0;
+    if (!store_check_url(store.url, &error))
+        code = say_error(&error);
+    else if (is_connect)
+        code = connect_to(&store);
     store_config_done(&store);
     return code;
 }

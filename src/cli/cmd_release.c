@@ -47,7 +47,7 @@ static bool read_store(int fd, struct store_config *ret_store, struct error *err
     if (is_good && (schema == NULL || schema >= url + bytes.length || *url == '\0'))
         is_good = error_set(err, ERROR_SYSTEM, "--store-fd %d does not hold a store", fd);
     if (is_good)
-        *ret_store = (struct store_config){mem_strdup(url), mem_strdup(schema)};
+        *ret_store = (struct store_config){.url = mem_strdup(url), .schema = mem_strdup(schema)};
     if (bytes.bytes != NULL)
         explicit_bzero(bytes.bytes, bytes.length);
     text_done(&bytes);

@@ -19,6 +19,7 @@ struct running {
     struct signals signals;
     struct run run;
     struct handles handles;
+    bool is_loop_held; /* by a name look-up that hangs in libuv's pool: main leaves by _exit */
 };
 
 /* The command gets leaserun's environment, less what names the store: it may hold a password. */
@@ -79,16 +80,31 @@ static bool open_loop(struct running *running, struct error *err)
     return rc == 0 || error_set(err, ERROR_SYSTEM, "signals cannot be read: %s", uv_strerror(rc));
 }
 
+static void close_loop(struct running *running)
+{
+    running->is_loop_held = uv_loop_close(&running->loop) != 0;
+}
+
+static int complain(const struct error *err)
+{
+    fprintf(stderr, "leaserun: %s\n", err->text);
+    return (int)exit_code_of_error(err->kind);
+}
+
 static int perform(struct running *running, const struct run_spec *spec)
 {
     struct error err;
-    if (!open_loop(running, &err) ||
-        !run_start(&running->run, &running->loop, spec, on_run_finished, &err)) {
-        fprintf(stderr, "leaserun: %s\n", err.text);
-        return (int)exit_code_of_error(err.kind);
+    if (!open_loop(running, &err))
+        return complain(&err);
+    if (!run_start(&running->run, &running->loop, spec, on_run_finished, &err)) {
+        int code = complain(&err);
+        signals_close(&running->signals, &running->handles);
+        uv_run(&running->loop, UV_RUN_DEFAULT); /* until the guard has gone */
+        close_loop(running);
+        return code;
     }
     uv_run(&running->loop, UV_RUN_DEFAULT);
-    uv_loop_close(&running->loop); /* refused while such a look-up hangs: main leaves by _exit */
+    close_loop(running);
     run_interrupt_repeat(&running->run);
     return running->run.exit_code;
 }
@@ -111,7 +127,8 @@ int cmd_run(struct invocation *invocation)
     };
     struct running *running = mem_alloc(sizeof *running);
     int code = perform(running, &spec);
-    free(running);
+    if (!running->is_loop_held)
+        free(running);
     free(environment);
     return code;
 }

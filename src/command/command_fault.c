@@ -96,8 +96,9 @@ static int explain_missing(const char *program, const char *path_list, struct er
     if (strchr(program, '/') != NULL)
         error_set_errno(ret_why, ERROR_SYSTEM, ENOENT, "cannot start %s", program);
     else
-        error_set(ret_why, ERROR_SYSTEM, "cannot start \"%s\": no such program in PATH (%s)",
-                  program, path_list);
+        error_set(ret_why, ERROR_SYSTEM, "cannot start \"%s\": no such program in PATH (%s)%s",
+                  program, path_list,
+                  strchr(program, ' ') == NULL ? "" : "; a whole command line needs sh -c");
     return EXIT_NOT_FOUND;
 }
 

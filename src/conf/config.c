@@ -91,6 +91,12 @@ static bool refuse_key(const struct ini_entry *entry, const char *section,
     return ini_faults_add(faults, entry->line, "%s", error.text);
 }
 
+/* "3m ; note", "3m # note": values go to the end of the line. */
+static bool has_comment(const char *value)
+{
+    return strstr(value, " ;") != NULL || strstr(value, " #") != NULL;
+}
+
 static bool put_entry(struct config *config, const struct ini_text *text,
                       const struct ini_entry *entry, struct ini_faults *faults)
 {
@@ -102,7 +108,9 @@ static bool put_entry(struct config *config, const struct ini_text *text,
     if (setting == NULL)
         return refuse_key(entry, section, faults);
     if (!settings_put(setting, entry->value, object_of(config, setting), &error))
-        return ini_faults_add(faults, entry->line, "%s: %s", entry->key, error.text);
+        return ini_faults_add(faults, entry->line, "%s: %s%s", entry->key, error.text,
+                              has_comment(entry->value) ? "; a comment needs a line of its own"
+                                                        : "");
     return true;
 }
 

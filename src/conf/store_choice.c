@@ -146,7 +146,7 @@ static bool take_store(const struct config *config, struct store_config *ret_sto
 bool store_choice_make(const struct config *config, struct store_config *ret_store,
                        char **ret_source, struct error *err)
 {
-    struct store_config store = {NULL, NULL};
+    struct store_config store = {0};
     if (!take_store(config, &store, ret_source, err))
         return false;
     store.schema = mem_strdup(config->schema == NULL ? STORE_SCHEMA_DEFAULT : config->schema);

@@ -186,5 +186,5 @@ void store_config_done(struct store_config *config)
 {
     mem_wipe(config->url);
     free(config->schema);
-    *config = (struct store_config){NULL, NULL};
+    *config = (struct store_config){0};
 }

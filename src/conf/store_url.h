@@ -9,6 +9,7 @@
 struct store_config {
     char *url;    /* postgresql://..., a libpq conninfo, or sqlite:PATH; a secret */
     char *schema; /* PostgreSQL's schema, "leaserun" by default */
+    const char *label; /* what it is used for, shown to the server's people; borrowed, NULL: none */
 };
 
 /* True when the URL or conninfo holds a password: in the authority, or as the parameter password

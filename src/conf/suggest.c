@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "conf/suggest.h"
 
+#include <ctype.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,11 @@
 static int least(int a, int b)
 {
     return a < b ? a : b;
+}
+
+static bool is_same(char a, char b)
+{
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
 /* Insertions, deletions, replacements and swaps of neighbours between the two. */
@@ -26,9 +32,9 @@ static int distance(const char *a, const char *b)
         cost[0][j] = j;
     for (int i = 1; i <= rows; i++)
         for (int j = 1; j <= columns; j++) {
-            int replaced = cost[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            int replaced = cost[i - 1][j - 1] + !is_same(a[i - 1], b[j - 1]);
             cost[i][j] = least(replaced, 1 + least(cost[i - 1][j], cost[i][j - 1]));
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+            if (i > 1 && j > 1 && is_same(a[i - 1], b[j - 2]) && is_same(a[i - 2], b[j - 1]))
                 cost[i][j] = least(cost[i][j], 1 + cost[i - 2][j - 2]);
         }
     return cost[rows][columns];

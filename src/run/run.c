@@ -420,18 +420,17 @@ bool run_start(struct run *run, uv_loop_t *loop, const struct run_spec *spec,
     terminal_open(&run->terminal);
     run->has_terminal = run->terminal.fd >= 0;
     run->gives_terminal = terminal_should_give(&run->terminal);
-    /* The guard starts while the store's library is loaded and its connection is made. */
+    if (!run_store_open(run, err)) {
+        terminal_close(&run->terminal);
+        return false;
+    }
+    /* The guard starts while the server makes its end of the connection. */
     if (!open_command(run, err)) {
+        store_close(run->store, NULL, NULL);
         terminal_close(&run->terminal);
         return false;
     }
     fds_let_go(spec->given);
-    if (!run_store_open(run, err)) {
-        command_dismiss(run->command);
-        command_close(run->command, NULL);
-        terminal_close(&run->terminal);
-        return false;
-    }
     alarm_init(&run->out_of_time, loop, on_out_of_time);
     alarm_init(&run->time_up, loop, on_time_up);
     alarm_init(&run->suspend_again, loop, on_suspend_again);

@@ -44,5 +44,7 @@ bool run_store_open(struct run *run, struct error *err)
         .note = on_note,
         .owner = run,
     };
-    return store_open(run->loop, run->spec.store, &listener, &run->store, err);
+    struct store_config config = *run->spec.store;
+    config.label = run->lease.key;
+    return store_open(run->loop, &config, &listener, &run->store, err);
 }

@@ -47,8 +47,13 @@ static void tell_held(struct run *run)
     struct log_scope scope = scope_of(run);
     scope.holder = answer->other;
     time_text_span(answer->wait_ms, left);
-    log_event(run->spec.log, EVENT_CLAIM_HELD, &scope, "not run: %s holds the lease, for %s more%s",
-              answer->other, left, " unless it renews");
+    if (answer->is_on_hold)
+        log_event(run->spec.log, EVENT_CLAIM_HELD, &scope,
+                  "not run: %s has run it, and keeps the key for %s more (--hold-at-least)",
+                  answer->other, left);
+    else
+        log_event(run->spec.log, EVENT_CLAIM_HELD, &scope,
+                  "not run: %s holds the lease, for %s more unless it renews", answer->other, left);
 }
 
 static void tell_claim_failed(struct run *run)
@@ -92,9 +97,14 @@ void run_tell_waits(struct run *run, const struct claim_item *answer)
     struct log_scope scope = scope_of(run);
     scope.holder = answer->other;
     time_text_span(answer->wait_ms, left);
-    log_event(run->spec.log, EVENT_CLAIM_WAITS, &scope,
-              "waiting for %s, which holds the lease for %s more unless it renews", answer->other,
-              left);
+    if (answer->is_on_hold)
+        log_event(run->spec.log, EVENT_CLAIM_WAITS, &scope,
+                  "waiting: %s has run it, and keeps the key for %s more (--hold-at-least)",
+                  answer->other, left);
+    else
+        log_event(run->spec.log, EVENT_CLAIM_WAITS, &scope,
+                  "waiting for %s, which holds the lease for %s more unless it renews",
+                  answer->other, left);
 }
 
 void run_tell_early(struct run *run, const struct claim_item *answer)

@@ -56,17 +56,21 @@ static const struct scheme *find_scheme(const char *url)
     return strchr(url, '=') != NULL ? &schemes[0] : NULL;
 }
 
+bool store_check_url(const char *url, struct error *err)
+{
+    return find_scheme(url) != NULL ||
+           error_set(err, ERROR_CONFIG,
+                     "the store's URL must start with postgresql: or sqlite: (or be a libpq "
+                     "connection string)");
+}
+
 static const struct store_backend *load(const char *url, void **ret_module, struct error *err)
 {
     char path[PATH_MAX];
     char folder[PATH_MAX];
     const struct scheme *scheme = find_scheme(url);
-    if (scheme == NULL) {
-        error_set(err, ERROR_CONFIG,
-                  "the store's URL must start with postgresql: or sqlite: (or be a libpq "
-                  "connection string)");
+    if (!store_check_url(url, err))
         return NULL;
-    }
     if (!program_folder(folder, sizeof folder, err))
         return NULL;
     snprintf(path, sizeof path, "%.4000s/%s", folder, scheme->module);

@@ -103,6 +103,7 @@ struct claim_item {
     int64_t fence;                       /* WON */
     int64_t wait_ms;                     /* HELD: lease or hold left; EARLY: until the slot */
     int64_t held_since_us;               /* HELD */
+    bool is_on_hold;                     /* HELD: released, and wait_ms is the hold's */
     char other[IDENTITY_HOLDER_MAX];     /* HELD: who; WON with an abandoned run: whose */
     char abandoned[IDENTITY_RUN_ID_MAX]; /* WON: the unfinished run that was closed, or "" */
     int64_t abandoned_fence;
@@ -316,6 +317,9 @@ struct store_listener {
     void (*note)(void *owner, bool is_grave, const char *text);
     void *owner;
 };
+
+/* Whether there is a backend for it, by its beginning alone (ERROR_CONFIG). */
+bool store_check_url(const char *url, struct error *err);
 
 /* Picks the backend by URL, loads its module from the folder of libexec programs and starts
  * connecting. Fails (ERROR_CONFIG, ERROR_USAGE) on an unknown scheme, a module that is missing or

@@ -66,7 +66,7 @@ END
 # ---- hostile names ---------------------------------------------------------------------------
 
 @test "a key with control characters reaches no terminal: three formats, all commands" {
-    key="$NASTY$KEY"
+    key="${NASTY/$'\xff'/}$KEY" # which is UTF-8
     start "$LEASERUN" run "$key" -- sh -c 'echo running; exec sleep 60'
     await 10 has_said "$PID" running
     for format in text logfmt json; do
@@ -87,8 +87,7 @@ END
 @test "a command, a user and a host with control characters in their names forge no line" {
     name=$'no\nat=2000-01-01T00:00:00.000000Z level=error event=forged\e[2J'
     for format in text logfmt json; do
-        run --separate-stderr leaserun run --log-format $format "$KEY" -- "$name"
-        expect_status 127
+        run -127 --separate-stderr leaserun run --log-format $format "$KEY" -- "$name"
         expect_one_line
         printf '%s\n' "$stderr" >>"$BATS_TEST_TMPDIR/err"
     done
@@ -131,7 +130,7 @@ db.commit()' "$STORE_FILE"
 @test "whatever a hostile server answers: no crash, no hang, no command, one printable line each" {
     [ "$STORE_KIND" = postgresql ] || skip 'needs a server'
     for mode in refuse refuse-big noise endless no-clock odd-clock fault fault-big fault-code \
-        farewell held no-fence copy-in copy-out copy-both rows; do
+        farewell held no-fence copy-in copy-out copy-both; do
         hostile_server $mode
         for format in text logfmt json; do
             run --separate-stderr timeout --signal KILL 20 "$LEASERUN" run --log-format $format \

@@ -70,7 +70,8 @@ static void passwords__are_found_and_hidden(void **state)
 static void done__twice_is_once(void **state)
 {
     (void)state;
-    struct store_config store = {mem_strdup("postgresql://a:b@c/d"), mem_strdup("leaserun")};
+    struct store_config store = {.url = mem_strdup("postgresql://a:b@c/d"),
+                                 .schema = mem_strdup("leaserun")};
     store_config_done(&store);
     store_config_done(&store);
     assert_null(store.url);

@@ -41,12 +41,12 @@ def plan(seed, seconds, node_count):
 # ---- processes ---------------------------------------------------------------------------------
 
 def choose(scene, fault):
-    """A leaserun of the node that has a worker, if there is one; else one that waits. What is
-    frozen should have a key that others want."""
+    """A leaserun of the node that has a worker, if there is one; else one that waits. What stands
+    still for longer than a ttl should have a key that others want."""
     with scene.lock:
         live = [live for live in scene.live if live.node.number == fault.node]
         busy = [one for one in live if one.find('worker') is not None]
-    wanted = [one for one in busy if one.key in HOT_KEYS] if 'freeze' in fault.kind else []
+    wanted = [one for one in busy if one.key in HOT_KEYS] if 'long' in fault.kind else []
     candidates = wanted or busy or live
     return candidates[int(fault.pick * len(candidates))] if candidates else None
 

@@ -39,7 +39,9 @@ static bool holds_secret(const char *word)
     const char *equals = bare == word ? NULL : strchr(bare, '=');
     const char *value = equals == NULL ? bare : equals + 1;
     char *redacted = store_url_redacted(value);
-    bool is_secret = strstr(value, SECRET) != NULL && strstr(redacted, SECRET) == NULL;
+    const char *secret = strstr(word, SECRET); /* the only one there is */
+    bool is_secret = secret != NULL && secret >= value && strstr(secret + 1, SECRET) == NULL &&
+                     strstr(redacted, SECRET) == NULL;
     free(redacted);
     return is_secret;
 }

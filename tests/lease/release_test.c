@@ -31,7 +31,7 @@ static int set_up(void **state)
     journal_start();
     fake_random_least(false);
     fake_store_reset(NULL);
-    const struct store_config config = {NULL, NULL};
+    const struct store_config config = {0};
     struct error err;
     store_open(&fixture.loop, &config, NULL, &fixture.store, &err);
     fixture.lease = (struct lease){.key = "nightly",

@@ -14,7 +14,7 @@ And any other:
   fault        with a fault full of control characters      fault-big     with one of 1 MB
   fault-code   whose SQLSTATE has some                      farewell      and hangs up
   held         with a lease that is held by such a name     no-fence      with rows that tell nothing
-  copy-in copy-out copy-both   with a COPY that nobody asked for          rows          for ever
+  copy-in copy-out copy-both   with a COPY that nobody asked for
 """
 import os
 import socket
@@ -138,9 +138,6 @@ class Client:
     def answer(self, sql):
         if b'AS walfile' in sql:
             return CLOCKS.get(self.mode, CLOCK)
-        if self.mode == 'rows':
-            self.connection.sendall(BOUND + columns([b'x']))
-            for_ever(self.connection, row([b'z' * 1000]))
         if self.mode == 'farewell':
             self.connection.sendall(fault(NASTY, b'57P01', b'FATAL'))
             raise EOFError

@@ -1,5 +1,5 @@
 # whether a slot is due is taken on the word of the client's clock (P3)
 # file: src/store/postgresql/pg_claim.c
 # caught by: store contract slots
-# caught by: faults 36 60
+# caught by: faults 26 45
 s/"WHEN slot {>} (now {+} '1 second'::!interval) THEN 'early' "//

@@ -25,6 +25,7 @@ static void held_key__claim_by_another__is_told_by_whom_and_how_long(void **stat
     struct contender one = contender_winner(*state, key);
     struct contender two = contender(key);
     assert_int_equal(CLAIM(*state, &two), CLAIM_HELD);
+    assert_false(two.item.is_on_hold);
     assert_string_equal(two.item.other, one.holder);
     assert_in_range(two.item.wait_ms, FOREVER_MS - 30000, FOREVER_MS);
     struct lease_row row = store_fixture_held(*state, key);
@@ -228,6 +229,7 @@ static void hold_at_least__released_early__is_held_until_then(void **state)
     struct contender two = contender(one.item.key);
     assert_int_equal(CLAIM(*state, &two), CLAIM_HELD);
     assert_in_range(two.item.wait_ms, 1, 2 * MOMENT_MS);
+    assert_true(two.item.is_on_hold);
     assert_string_equal(two.item.other, one.holder);
     struct lease_row row = store_fixture_held(*state, one.item.key);
     assert_int_equal(row.state, LEASE_ON_HOLD);

@@ -134,7 +134,7 @@ static const char answer_sql[] =
     "WHEN NOT j.released AND j.expires_at {>} j.now THEN #ms(j.expires_at {-} j.now) "
     "ELSE #ms(j.not_before {-} j.now) END AS wait_ms, #us(j.acquired_at) AS held_since_us, "
     "COALESCE(closed.holder, j.lease_holder) AS other, closed.run_id AS abandoned, "
-    "closed.fence AS abandoned_fence, "
+    "closed.fence AS abandoned_fence, (j.released OR j.expires_at {<=} j.now) AS is_on_hold, "
     "(missed.run_id IS NOT NULL OR j.own_run_id IS NOT NULL) AS is_first_to_tell, #server "
     "FROM judged AS j LEFT JOIN won ON won.key {=} j.key "
     "LEFT JOIN closed ON closed.key {=} j.key LEFT JOIN missed ON missed.run_id {=} j.run_id "
@@ -276,6 +276,7 @@ static void read_item(struct claim_item *item, const PGresult *result, int row)
         item->verdict = CLAIM_RACED; /* no mandate without its number */
     item->wait_ms = pg_row_int64(result, row, "wait_ms", 0);
     item->held_since_us = pg_row_int64(result, row, "held_since_us", NO_INSTANT);
+    item->is_on_hold = item->verdict == CLAIM_HELD && pg_row_bool(result, row, "is_on_hold");
     pg_row_copy_into(result, row, "other", item->other, sizeof item->other);
     pg_row_copy_into(result, row, "abandoned", item->abandoned, sizeof item->abandoned);
     item->abandoned_fence = pg_row_int64(result, row, "abandoned_fence", 0);

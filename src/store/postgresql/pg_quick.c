@@ -99,6 +99,7 @@ enum pg_next pg_quick_read_claim(struct pg_task *task, const PGresult *result)
     item->verdict = CLAIM_WON;
     item->wait_ms = 0;
     item->held_since_us = NO_INSTANT;
+    item->is_on_hold = false;
     item->other[0] = '\0';
     item->abandoned[0] = '\0';
     item->abandoned_fence = 0;

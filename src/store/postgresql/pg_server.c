@@ -29,26 +29,35 @@ void pg_server_build_greeting(const struct pg_server *server, struct pg_statemen
 }
 
 #define EPOCH_2000_US INT64_C(946684800000000) /* the server counts from there */
+#define CLOCK_MOST_US (INT64_MAX / 2)          /* sums with it fit */
+
+/* False when no clock shows that. */
+static bool take_clock(struct pg_server *server, int64_t since_us, int64_t clock_us)
+{
+    if (clock_us < -CLOCK_MOST_US || clock_us > CLOCK_MOST_US)
+        return false;
+    server->server_us = since_us + clock_us;
+    server->received_boot_ms = now_boot_ms();
+    return true;
+}
 
 static void read_first_greeting(struct pg_server *server, const PGresult *result)
 {
     uint64_t value = 0;
     const unsigned char *clock = (const unsigned char *)PQgetvalue(result, 0, 0);
+    if (PQgetlength(result, 0, 0) != 8)
+        return;
     for (int i = 0; i < 8; i++)
         value = value << 8 | clock[i];
-    server->server_us = (int64_t)value + EPOCH_2000_US;
-    server->received_boot_ms = now_boot_ms();
+    take_clock(server, EPOCH_2000_US, (int64_t)value);
     if (PQgetisnull(result, 0, 1) == 0)
         snprintf(server->timeline, sizeof server->timeline, "%.8s", PQgetvalue(result, 0, 1));
 }
 
 bool pg_server_read_reply(struct pg_server *server, const PGresult *result, struct error *err)
 {
-    int64_t server_us = pg_row_int64(result, 0, "server_us", NO_INSTANT);
-    if (server_us == NO_INSTANT)
+    if (!take_clock(server, 0, pg_row_int64(result, 0, "server_us", NO_INSTANT)))
         return false;
-    server->server_us = server_us;
-    server->received_boot_ms = now_boot_ms();
     char before[sizeof server->timeline];
     memcpy(before, server->timeline, sizeof before);
     const char *timeline = pg_row_text(result, 0, "timeline");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* The PostgreSQL store: one connection, one request at a time. The connection is kept up in the
- * background from the first request on, whose key it is named after. */
+ * background, whether or not a request waits for it. */
 #include "base/list.h"
 #include "base/mem.h"
 #include "build_id.h"
@@ -350,12 +350,15 @@ static bool open_store(uv_loop_t *loop, const struct store_config *config,
     store->target = target;
     store->sockets.loop = loop;
     store->ready_since_boot_ms = INT64_MIN / 2;
-    snprintf(store->application_name, sizeof store->application_name, "leaserun");
+    bool has_label = config->label != NULL;
+    snprintf(store->application_name, sizeof store->application_name, "leaserun%s%s",
+             has_label ? ":" : "", has_label ? config->label : "");
     pg_server_init(&store->server);
     alarm_init(&store->greeting_limit, loop, on_greeting_limit);
     alarm_init(&store->identity, loop, on_identity);
     pg_connect_init(&store->connect, &store->sockets, &store->target, &connect_listener, store);
     store->connect.application_name = store->application_name;
+    pg_connect_start(&store->connect);
     *ret_state = store;
     return true;
 }
@@ -368,9 +371,6 @@ static void serve(void *state, struct store_request *request)
         .schema = store->schema,
         .server = &store->server,
     };
-    if (request->kind == STORE_CLAIM && request->u.claim.count > 0)
-        snprintf(store->application_name, sizeof store->application_name, "leaserun:%s",
-                 request->u.claim.items[0].key);
     if (request->kind == STORE_RENEW)
         pg_connect_bound(&store->connect, request->limit_ms);
     if (store->state == STATE_READY) {

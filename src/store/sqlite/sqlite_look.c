@@ -108,6 +108,7 @@ static void judge_lease(struct sqlite_link *link, struct sqlite_look *look)
             look->move = MOVE_SIGHT;
     } else if (hold_ms > 0 && !look->is_again) {
         settle_held(look, hold_ms);
+        look->item->is_on_hold = true;
     } else if (look->now.boot_ms > link->sent_boot_ms + item->limit_ms) {
         settle(look, CLAIM_RACED);
     } else {
@@ -137,7 +138,7 @@ static void clear_answer(struct claim_item *item)
     item->verdict = CLAIM_RACED;
     item->fence = item->wait_ms = item->held_since_us = item->abandoned_fence = 0;
     item->other[0] = item->abandoned[0] = '\0';
-    item->is_first_to_tell = false;
+    item->is_first_to_tell = item->is_on_hold = false;
 }
 
 /* What the slot and the once-only rule say, before anybody asks about the lease. */
