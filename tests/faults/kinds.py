@@ -221,7 +221,7 @@ KINDS = {
     'a row is locked': Kind(4, lasting(0.2, 7, key=HOT_KEYS), lock),
     'the table is locked': Kind(1, lasting(0.2, 2), lock),
     'release by hand': Kind(3, nothing, release),
-    'few descriptors': Kind(3, lasting(1, 3, files=range(3, 28)), few_files),
+    'few descriptors': Kind(3, lasting(1, 3, files=range(4, 28)), few_files),
     'starved of time': Kind(2, lasting(1, 3), starve),
     'the clock is stepped': Kind(3, lasting(2, 6, step=[-7200, -90, -3, 0.9, 3, 20, 90, 7200]),
                                  step_clock),

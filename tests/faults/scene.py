@@ -183,8 +183,6 @@ class Node:
     def start(self, arguments, said):
         """A leaserun; everything before it in argv becomes it by exec."""
         argv = self.enter()
-        if self.file_limit:
-            argv += ['prlimit', f'--nofile={self.file_limit}:{self.file_limit}']
         if self.niceness:
             argv += ['nice', '-n', str(self.niceness)]
         environment = {**os.environ, 'LEASERUN_STORE': self.url}
@@ -193,8 +191,11 @@ class Node:
                             'FAKETIME_NO_CACHE': '1', 'FAKETIME_DONT_FAKE_MONOTONIC': '1',
                             'FAKETIME_SHARED': self.scene.clock_memory}
         argv += ['env', *(f'{name}={value}' for name, value in environment.items()
-                          if os.environ.get(name) != value), self.scene.leaserun, *arguments]
-        return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          if os.environ.get(name) != value)]
+        if self.file_limit:
+            argv += ['prlimit', f'--nofile={self.file_limit}:{self.file_limit}']
+        return subprocess.Popen([*argv, self.scene.leaserun, *arguments],
+                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                 stderr=said)
 
     def stop(self):

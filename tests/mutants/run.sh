@@ -46,7 +46,9 @@ try() { # KIND NAME...
     kind=$1
     shift
     case $kind in
-    faults) BUILD=$work/build nice python3 "$work/tests/faults/run" --seed "$1" --seconds "$2" ;;
+    faults)
+        TMPDIR=$work BUILD=$work/build nice "$work/tests/faults/run" --seed "$1" --seconds "$2"
+        ;;
     store) LEASERUN_TEST_STORE=postgresql meson test -C "$work/build" --no-rebuild "$*" ;;
     *) meson test -C "$work/build" --no-rebuild "$*" ;;
     esac >"$work/log" 2>&1
