@@ -7,8 +7,8 @@
 #define STORE_SCHEMA_DEFAULT "leaserun"
 
 struct store_config {
-    char *url;    /* postgresql://..., a libpq conninfo, or sqlite:PATH; a secret */
-    char *schema; /* PostgreSQL's schema, "leaserun" by default */
+    char *url;         /* postgresql://..., a libpq conninfo, or sqlite:PATH; a secret */
+    char *schema;      /* PostgreSQL's schema, "leaserun" by default */
     const char *label; /* what it is used for, shown to the server's people; borrowed, NULL: none */
 };
 
