@@ -53,7 +53,7 @@ struct command {
     int64_t lease_kill_boot_ms, stop_kill_boot_ms;
     enum guard_killer killer;
     int32_t continue_count;
-    bool is_guard_gone, is_dismissed, is_closing;
+    bool is_guard_ready, is_guard_gone, is_dismissed, is_closing;
 };
 
 /* Until we have reaped it, the number is the guard's. */
@@ -137,6 +137,8 @@ static void on_message(struct command *command, const struct guard_message *mess
         become_empty(command, message->killer);
         return;
     case GUARD_READY:
+        command->is_guard_ready = true;
+        return;
     case GUARD_HOLD:
     case GUARD_START:
     case GUARD_DEADLINE:
@@ -177,6 +179,13 @@ static void on_sweep(struct alarm *alarm)
     sweep(LIST_OBJECT(alarm, struct command, sweep));
 }
 
+static void refuse_start(struct command *command)
+{
+    struct error why;
+    error_set(&why, ERROR_SYSTEM, "cannot start %s: its guard has died", command->spec.argv[0]);
+    command->listener->not_started(command->owner, EXIT_SYSTEM, &why);
+}
+
 static void finish_close(struct command *command);
 
 static void on_guard_end(struct command *command)
@@ -194,7 +203,10 @@ static void on_guard_end(struct command *command)
         return; /* nothing is left to be guarded */
     bool has_started = command->state != COMMAND_IDLE;
     command->pid = 0;
-    command->listener->guard_died(command->owner);
+    if (command->state == COMMAND_STARTING && !command->is_guard_ready)
+        refuse_start(command); /* it died before it could hear of any command */
+    else
+        command->listener->guard_died(command->owner);
     if (command->is_closing)
         return;
     if (has_started)
@@ -229,9 +241,7 @@ static void on_silence(struct alarm *alarm)
 static void on_refusal(struct alarm *alarm)
 {
     struct command *command = LIST_OBJECT(alarm, struct command, refusal);
-    struct error why;
-    error_set(&why, ERROR_SYSTEM, "cannot start %s: its guard has died", command->spec.argv[0]);
-    command->listener->not_started(command->owner, EXIT_SYSTEM, &why);
+    refuse_start(command);
     if (!command->is_closing)
         become_empty(command, GUARD_KILLER_NONE);
 }

@@ -7,8 +7,9 @@
  * not_started is called; after started: any number of stopped; exited once; leftovers at most
  * once; empty once. After not_started: empty. When the guard dies or does not answer (killed,
  * stopped), command.c kills the tree itself (the command by its group, adopted orphans by
- * tree.h), calls guard_died once, then empty when nothing is left. No callback comes from within
- * a call of this header, and none after command_close has been called. */
+ * tree.h), calls guard_died once, then empty when nothing is left; one that dies before it was
+ * ready has started nothing: not_started, then empty. No callback comes from within a call of this
+ * header, and none after command_close has been called. */
 #pragma once
 #include "base/error.h"
 #include "guard/guard_protocol.h"

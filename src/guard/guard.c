@@ -61,16 +61,17 @@ static bool open_own(struct guard *guard)
     return guard->child_fd >= 0 && guard->timer_fd >= 0 && tree_adopt_orphans();
 }
 
-/* leaserun is the process that made the socket; were it gone already, our parent is another. */
-static bool find_leaserun(struct guard *guard)
+/* leaserun is the process that made the socket; were it gone already, our parent is another, and
+ * nothing is started for it. Without a pidfd of it only its tree can be ended in time. */
+static void find_leaserun(struct guard *guard)
 {
     struct ucred peer;
     socklen_t size = sizeof peer;
+    guard->leaserun_pidfd = -1;
     if (getsockopt(guard->arguments.socket_fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
-        return false;
+        return;
     guard->leaserun = peer.pid;
     guard->leaserun_pidfd = pidfd_open(peer.pid, 0);
-    return guard->leaserun_pidfd >= 0 && getppid() == peer.pid;
 }
 
 static void arm_timer(const struct guard *guard)
@@ -131,8 +132,8 @@ int guard_run(int argc, char **argv)
     struct guard guard;
     if (!set_up(&guard, argc, argv))
         return EXIT_SYSTEM;
-    if (find_leaserun(&guard))
-        guard_link_tell(guard.arguments.socket_fd, &(struct guard_message){.kind = GUARD_READY});
+    find_leaserun(&guard);
+    guard_link_tell(guard.arguments.socket_fd, &(struct guard_message){.kind = GUARD_READY});
     while (!guard.is_orphaned || guard_tree_exists(&guard))
         wait_for_events(&guard);
     if (guard.holder[0] != '\0')
