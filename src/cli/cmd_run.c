@@ -77,7 +77,10 @@ static bool open_loop(struct running *running, struct error *err)
     if (rc != 0)
         return error_set(err, ERROR_SYSTEM, "the event loop cannot be set up: %s", uv_strerror(rc));
     rc = signals_open(&running->signals, &running->loop, on_signal, running);
-    return rc == 0 || error_set(err, ERROR_SYSTEM, "signals cannot be read: %s", uv_strerror(rc));
+    if (rc == 0)
+        return true;
+    uv_loop_close(&running->loop);
+    return error_set(err, ERROR_SYSTEM, "signals cannot be read: %s", uv_strerror(rc));
 }
 
 static void close_loop(struct running *running)

@@ -35,6 +35,7 @@ expect_run_or_reason() { # WORD...
 }
 
 @test "too few processes: a line that says so, or the run" {
+    skip_with_sanitizer
     for count in 1 2 3 4 5 6 8; do
         limited --nproc=$count
         expect_run_or_reason ' '
@@ -72,6 +73,7 @@ expect_run_or_reason() { # WORD...
 }
 
 @test "little memory: a line that says so, or the run" {
+    skip_with_sanitizer
     for bytes in 20000000 40000000 60000000; do
         limited --as=$bytes
         expect_run_or_reason ' '
@@ -79,6 +81,7 @@ expect_run_or_reason() { # WORD...
 }
 
 @test "/proc is not mounted, or is another pid namespace's: refused, no process is touched" {
+    skip_with_sanitizer
     run --separate-stderr unshare --mount sh -c 'mount -t tmpfs none /proc && exec "$@"' sh \
         "$LEASERUN" run "$KEY" -- true
     expect_status 71

@@ -81,6 +81,11 @@ json_field() { # FIELD
 for line in sys.stdin: print(json.loads(line)[sys.argv[1]])' "$1"
 }
 
+# Where a test takes away what a sanitizer's runtime needs itself.
+skip_with_sanitizer() {
+    ! ldd "$LEASERUN" | grep -q 'libasan' || skip 'a sanitizer needs more'
+}
+
 # ---- waiting -------------------------------------------------------------------------------
 
 # Until the command succeeds, at most so many seconds: await SECONDS COMMAND...
