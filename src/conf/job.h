@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What to run under which lease: a job's settings, as they come from options, from leaserun.ini
- * and from defaults. settings.c is the one table of them. */
+/* What to run, when, and under which lease: a job's settings, as they come from options, from
+ * leaserun.ini and from defaults. settings.c is the one table of them. */
 #pragma once
 #include "guard/guard_protocol.h"
 
@@ -14,9 +14,42 @@ enum once_per {
     ONCE_PER_DAY
 };
 
+/* What becomes of slots that passed while no scheduler was there to try them. */
+enum job_misfire {
+    JOB_MISFIRE_SKIP,   /* each is told as missed */
+    JOB_MISFIRE_LATEST, /* the latest is run, those before it are missed */
+    JOB_MISFIRE_ALL,    /* all are run, in order, up to a bound */
+};
+
+/* What becomes of a slot that comes while the key is held. */
+enum job_overlap {
+    JOB_OVERLAP_SKIP,
+    JOB_OVERLAP_WAIT, /* as long as the slot's window is open */
+};
+
+/* What becomes of a run whose holder died or was stopped. */
+enum job_if_interrupted {
+    JOB_IF_INTERRUPTED_REPORT,
+    JOB_IF_INTERRUPTED_RERUN, /* another scheduler, or the same after its restart, runs it again */
+};
+
+/* The level of a slot's failed claim. */
+enum job_claim_failure {
+    JOB_CLAIM_FAILURE_AUTO, /* a job that repeats within a minute has two warnings free */
+    JOB_CLAIM_FAILURE_ERROR,
+};
+
+enum job_output {
+    JOB_OUTPUT_RAW, /* leaserun's own stdout and stderr */
+    JOB_OUTPUT_LINES,
+    JOB_OUTPUT_DISCARD,
+};
+
+#define JOB_START_WITHIN_AUTO (-1) /* until the job's next slot, an hour at most */
+
 struct job {
     char *name; /* NULL for a command given on the command line */
-    char *key;
+    char *key;  /* the name where the table gives none */
     int64_t ttl_ms;
     int64_t wait_ms;          /* 0: do not wait; JOB_WAIT_FOREVER */
     int64_t timeout_ms;       /* 0: none */
@@ -27,5 +60,28 @@ struct job {
     enum once_per once_per;
     bool is_once;
     enum guard_leftovers leftovers;
+
+    /* In the job table alone: */
+    char *schedule;
+    char *timezone; /* IANA name; NULL: the host's */
+    char *command;  /* for the shell; or */
+    char *exec;     /* words, without a shell */
+    char *shell;
+    bool is_enabled;
+    enum job_misfire misfire;
+    enum job_overlap overlap;
+    int64_t jitter_ms;
+    int64_t retries; /* further starts of the command within one run, after a failure */
+    int64_t retry_delay_ms;
+    enum job_if_interrupted if_interrupted;
+    int64_t max_attempts; /* takings-over of an interrupted run, the first start included */
+    enum job_claim_failure claim_failure;
+    char *user, *group, *cwd, *umask;
+    char *env;      /* NAME=VALUE words, quoted as a shell would */
+    char *env_file; /* a NAME=VALUE a line */
+    enum job_output output;
+    int64_t output_tail; /* bytes of output kept with the run */
+    const char *file;    /* where it stands: borrowed from the table */
+    int line;
 };
 #define JOB_WAIT_FOREVER INT64_MAX

@@ -165,6 +165,9 @@ static void on_verdict(struct claim *claim)
     case CLAIM_MISSED:
         end(claim, CLAIM_RESULT_MISSED);
         return;
+    case CLAIM_SKIPPED:
+        end(claim, CLAIM_RESULT_SKIPPED);
+        return;
     case CLAIM_EARLY:
         on_early(claim);
         return;

@@ -13,6 +13,7 @@ enum claim_result {
     CLAIM_RESULT_HELD,      /* by another, and the wait is over */
     CLAIM_RESULT_DONE,      /* slot started by another, or once-only has succeeded */
     CLAIM_RESULT_MISSED,    /* the slot's window is over */
+    CLAIM_RESULT_SKIPPED,   /* held by another, and the slot was given up for it */
     CLAIM_RESULT_FAILED,    /* error and failure say why */
     CLAIM_RESULT_CANCELLED, /* by claim_cancel; a claim won meanwhile was undone */
 };

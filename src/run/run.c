@@ -90,6 +90,7 @@ static int exit_code_without_lease(const struct run *run)
         return job->is_once ? EXIT_OK : (int)job->held_exit;
     case CLAIM_RESULT_HELD:
     case CLAIM_RESULT_MISSED:
+    case CLAIM_RESULT_SKIPPED:
         return (int)job->held_exit;
     case CLAIM_RESULT_CANCELLED:
         return run->stop_signal != 0 ? EXIT_SIGNAL_BASE + run->stop_signal : EXIT_SYSTEM;

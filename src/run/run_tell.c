@@ -79,6 +79,7 @@ void run_tell_claim(struct run *run, enum claim_result result)
                                          : "another host has started this slot");
         return;
     case CLAIM_RESULT_MISSED:
+    case CLAIM_RESULT_SKIPPED:
         log_event_at(run->spec.log, run->claim.item.is_first_to_tell ? LEVEL_ERROR : LEVEL_INFO,
                      EVENT_SLOT_MISSED, &scope,
                      "not run: by the store's clock the slot's window is over");

@@ -75,13 +75,14 @@ typedef void (*store_cb)(struct store_request *request);
 
 enum claim_verdict {
     CLAIM_WON,
-    CLAIM_HELD,   /* by another, or on hold: see holder, wait_ms */
-    CLAIM_DONE,   /* the slot was started by another, or a once-only key has succeeded */
-    CLAIM_EARLY,  /* the slot lies wait_ms ahead of the store's clock */
-    CLAIM_MISSED, /* the slot's window is over */
-    CLAIM_RACED,  /* looked free and was not won, or not_after had passed: look again */
+    CLAIM_HELD,    /* by another, or on hold: see holder, wait_ms */
+    CLAIM_DONE,    /* the slot was started by another, or a once-only key has succeeded */
+    CLAIM_EARLY,   /* the slot lies wait_ms ahead of the store's clock */
+    CLAIM_MISSED,  /* the slot's window is over */
+    CLAIM_SKIPPED, /* held, and the item's is_skipping gave its slot up */
+    CLAIM_RACED,   /* looked free and was not won, or not_after had passed: look again */
 };
-#define CLAIM_VERDICT_COUNT 6
+#define CLAIM_VERDICT_COUNT 7
 const char *claim_verdict_name(enum claim_verdict verdict);
 
 struct claim_item {
@@ -96,6 +97,8 @@ struct claim_item {
     int64_t slot_us;         /* NO_INSTANT: none */
     int64_t start_within_ms; /* with a slot: window after it; < 0: no window */
     bool is_once;            /* succeeds once for this key, ever */
+    bool is_skipping;        /* with a slot: HELD ends it, as a run with the outcome skipped */
+    const char *fingerprint; /* of the job's schedule, kept in the key's row; NULL: none */
     int64_t guard_pid;       /* SQLite: the guard, alive as long as the tree; 0 for none yet */
 
     /* the answer */
@@ -107,7 +110,7 @@ struct claim_item {
     char other[IDENTITY_HOLDER_MAX];     /* HELD: who; WON with an abandoned run: whose */
     char abandoned[IDENTITY_RUN_ID_MAX]; /* WON: the unfinished run that was closed, or "" */
     int64_t abandoned_fence;
-    bool is_first_to_tell; /* MISSED: this claim recorded it, and its caller logs it */
+    bool is_first_to_tell; /* MISSED, SKIPPED: this claim recorded it, and its caller logs it */
 };
 
 /* -- renew -- */
@@ -241,6 +244,16 @@ struct run_list {
     size_t count; /* newest first */
 };
 
+/* -- memory -- */
+
+/* What is known of a key's slots, for a scheduler that starts. */
+struct recall_item {
+    const char *key;
+    int64_t slot_us;      /* the latest slot with a run of whatever outcome; NO_INSTANT: none */
+    char fingerprint[33]; /* of the schedule by which that slot was named; "" for none */
+    int64_t written_us;   /* when the key was last claimed, by the store's clock; NO_INSTANT */
+};
+
 /* -- upkeep -- */
 
 struct purge {
@@ -283,6 +296,10 @@ struct store_request {
             struct release_item *items;
             size_t count;
         } release; /* STORE_RELEASE, STORE_UNDO, STORE_FREE */
+        struct {
+            struct recall_item *items;
+            size_t count;
+        } recall;
         struct revoke revoke;
         struct lease_list leases;
         struct run_list runs;

@@ -7,7 +7,8 @@ const char *claim_verdict_name(enum claim_verdict verdict)
 {
     static const char *const names[] = {
         [CLAIM_WON] = "won",     [CLAIM_HELD] = "held",     [CLAIM_DONE] = "done",
-        [CLAIM_EARLY] = "early", [CLAIM_MISSED] = "missed", [CLAIM_RACED] = "raced",
+        [CLAIM_EARLY] = "early", [CLAIM_MISSED] = "missed", [CLAIM_SKIPPED] = "skipped",
+        [CLAIM_RACED] = "raced",
     };
     return names[verdict];
 }

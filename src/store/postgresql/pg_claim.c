@@ -260,7 +260,8 @@ static enum claim_verdict read_verdict(const char *name)
 {
     static const char *const names[CLAIM_VERDICT_COUNT] = {
         [CLAIM_WON] = "won",     [CLAIM_HELD] = "held",     [CLAIM_DONE] = "done",
-        [CLAIM_EARLY] = "early", [CLAIM_MISSED] = "missed", [CLAIM_RACED] = "raced",
+        [CLAIM_EARLY] = "early", [CLAIM_MISSED] = "missed", [CLAIM_SKIPPED] = "skipped",
+        [CLAIM_RACED] = "raced",
     };
     for (int i = 0; i < CLAIM_VERDICT_COUNT; i++)
         if (strcmp(name, names[i]) == 0)
