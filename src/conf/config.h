@@ -11,6 +11,19 @@
 #define CONFIG_PATH       "/etc/leaserun/leaserun.ini"
 #define CONFIG_LEVEL_AUTO (-1)
 
+/* [schedule]: of the scheduler as a whole. */
+enum schedule_on_shutdown {
+    SCHEDULE_ON_SHUTDOWN_TERMINATE, /* commands get TERM at once */
+    SCHEDULE_ON_SHUTDOWN_WAIT,      /* as long as they take; a second signal ends them */
+};
+
+struct schedule_config {
+    int64_t max_running;       /* commands at a time; 0: no limit */
+    int64_t shutdown_grace_ms; /* from the signal to the exit */
+    enum schedule_on_shutdown on_shutdown;
+    bool is_watched; /* a table that changes is read again without being asked */
+};
+
 struct config {
     char *path;           /* --config; NULL: CONFIG_PATH, which may be missing */
     struct job job;       /* [defaults] and the options of run */
@@ -22,6 +35,7 @@ struct config {
     int log_level; /* enum level, or CONFIG_LEVEL_AUTO */
     enum log_format log_format;
     bool is_quiet;
+    struct schedule_config schedule;
 };
 
 /* Every setting at its default. config_done gives back what it owns, secrets wiped. */
