@@ -41,6 +41,7 @@ enum store_kind {
     STORE_REVOKE, /* a person's `release` */
     STORE_STATUS,
     STORE_HISTORY,
+    STORE_RECALL, /* what is known of keys' slots, for a scheduler that starts */
     STORE_PURGE,
     STORE_FORGET,
     STORE_INIT,
@@ -79,11 +80,13 @@ enum claim_verdict {
     CLAIM_DONE,    /* the slot was started by another, or a once-only key has succeeded */
     CLAIM_EARLY,   /* the slot lies wait_ms ahead of the store's clock */
     CLAIM_MISSED,  /* the slot's window is over */
-    CLAIM_SKIPPED, /* held, and the item's is_skipping gave its slot up */
+    CLAIM_SKIPPED, /* the slot was given up, by an is_skipping item that found the key held */
     CLAIM_RACED,   /* looked free and was not won, or not_after had passed: look again */
 };
 #define CLAIM_VERDICT_COUNT 7
 const char *claim_verdict_name(enum claim_verdict verdict);
+
+#define FINGERPRINT_MAX 33 /* room, with its end */
 
 struct claim_item {
     const char *key;
@@ -97,9 +100,13 @@ struct claim_item {
     int64_t slot_us;         /* NO_INSTANT: none */
     int64_t start_within_ms; /* with a slot: window after it; < 0: no window */
     bool is_once;            /* succeeds once for this key, ever */
-    bool is_skipping;        /* with a slot: HELD ends it, as a run with the outcome skipped */
-    const char *fingerprint; /* of the job's schedule, kept in the key's row; NULL: none */
-    int64_t guard_pid;       /* SQLite: the guard, alive as long as the tree; 0 for none yet */
+    /* With a slot: a live lease of another ends the slot, as a run with the outcome skipped. A hold
+     * does not: it ends when it was said to, and nothing runs meanwhile. */
+    bool is_skipping;
+    /* Of the job's schedule, at most 32 bytes. A winner writes it to the key's row, one without
+     * (NULL) leaves the row's. It decides nothing: see previous_fingerprint. */
+    const char *fingerprint;
+    int64_t guard_pid; /* SQLite: the guard, alive as long as the tree; 0 for none yet */
 
     /* the answer */
     enum claim_verdict verdict;
@@ -107,10 +114,13 @@ struct claim_item {
     int64_t wait_ms;                     /* HELD: lease or hold left; EARLY: until the slot */
     int64_t held_since_us;               /* HELD */
     bool is_on_hold;                     /* HELD: released, and wait_ms is the hold's */
-    char other[IDENTITY_HOLDER_MAX];     /* HELD: who; WON with an abandoned run: whose */
+    char other[IDENTITY_HOLDER_MAX];     /* HELD, SKIPPED: who; WON with an abandoned run: whose */
     char abandoned[IDENTITY_RUN_ID_MAX]; /* WON: the unfinished run that was closed, or "" */
     int64_t abandoned_fence;
     bool is_first_to_tell; /* MISSED, SKIPPED: this claim recorded it, and its caller logs it */
+    /* Of an item with a fingerprint: the row's before this claim; "" for none. Another than the
+     * item's: some replica has, or had, another schedule for the job. */
+    char previous_fingerprint[FINGERPRINT_MAX];
 };
 
 /* -- renew -- */
@@ -246,12 +256,13 @@ struct run_list {
 
 /* -- memory -- */
 
-/* What is known of a key's slots, for a scheduler that starts. */
+/* STORE_RECALL: one answer for each key; nothing is locked. For many keys submit pieces of about
+ * a thousand, so that renewals are not kept waiting. */
 struct recall_item {
     const char *key;
-    int64_t slot_us;      /* the latest slot with a run of whatever outcome; NO_INSTANT: none */
-    char fingerprint[33]; /* of the schedule by which that slot was named; "" for none */
-    int64_t written_us;   /* when the key was last claimed, by the store's clock; NO_INSTANT */
+    int64_t slot_us; /* the latest with a run of whatever outcome, or last won; NO_INSTANT: none */
+    char fingerprint[FINGERPRINT_MAX]; /* of the last winner that had one; "" for none */
+    int64_t written_us; /* when the key was last won, by the store's clock; NO_INSTANT: never */
 };
 
 /* -- upkeep -- */

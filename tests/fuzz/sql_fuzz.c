@@ -114,6 +114,7 @@ struct items {
     struct claim_item claims[ITEM_COUNT];
     struct renew_item renewals[ITEM_COUNT];
     struct release_item releases[ITEM_COUNT];
+    struct recall_item recalls[ITEM_COUNT];
 };
 
 static void take_items(struct items *items, struct fuzz_input *input)
@@ -130,6 +131,7 @@ static void take_items(struct items *items, struct fuzz_input *input)
                                                .attempt = 1,
                                                .slot_us = NO_INSTANT};
         items->renewals[i] = (struct renew_item){.key = key, .holder = holder, .fence = 1};
+        items->recalls[i].key = items->claims[i].key;
         items->releases[i] = (struct release_item){
             .key = key, .holder = holder, .run_id = run_id, .outcome = OUTCOME_FAILED};
     }
@@ -161,6 +163,10 @@ static void fill_request(struct store_request *request, struct items *items, siz
     case STORE_HISTORY:
         request->u.runs.key = items->texts[0];
         request->u.runs.limit = 10;
+        break;
+    case STORE_RECALL:
+        request->u.recall.items = items->recalls;
+        request->u.recall.count = count;
         break;
     case STORE_FORGET:
         request->u.purge.forget_key = items->texts[0];

@@ -89,6 +89,7 @@ static void note_request(const struct store_request *request)
     case STORE_REVOKE:
     case STORE_STATUS:
     case STORE_HISTORY:
+    case STORE_RECALL:
     case STORE_PURGE:
     case STORE_FORGET:
     case STORE_INIT:

@@ -26,19 +26,22 @@
 static const char item_sql[] = /* $2: not_after; then one array for each column */
     ", item AS MATERIALIZED ("
     "SELECT i.n, i.key, i.holder, i.run_id, i.job, i.attempt, i.ttl_ms, i.hold_ms, "
-    "i.start_within_ms, i.is_once, #instant(i.slot_us) AS slot, "
+    "i.start_within_ms, i.is_once, i.is_skipping, i.fingerprint, #instant(i.slot_us) AS slot, "
     "#instant($2::!int8) AS not_after, !clock_timestamp() AS now "
     "FROM settings CROSS JOIN ROWS FROM (!unnest($3::!text[]), !unnest($4::!text[]), "
     "!unnest($5::!text[]), !unnest($6::!text[]), !unnest($7::!int4[]), !unnest($8::!int8[]), "
-    "!unnest($9::!int8[]), !unnest($10::!int8[]), !unnest($11::!int8[]), !unnest($12::!bool[])) "
+    "!unnest($9::!int8[]), !unnest($10::!int8[]), !unnest($11::!int8[]), !unnest($12::!bool[]), "
+    "!unnest($13::!bool[]), !unnest($14::!text[])) "
     "WITH ORDINALITY AS i (key, holder, run_id, job, attempt, ttl_ms, hold_ms, slot_us, "
-    "start_within_ms, is_once, n) WHERE settings.lock_timeout IS NOT NULL)";
+    "start_within_ms, is_once, is_skipping, fingerprint, n) WHERE settings.lock_timeout IS NOT "
+    "NULL)";
 
 static const char look_sql[] =
     ", look AS MATERIALIZED ("
     "SELECT item.*, lease.key AS lease_key, lease.holder AS lease_holder, "
     "lease.run_id AS lease_run_id, lease.attempt AS lease_attempt, lease.acquired_at, "
     "lease.released, lease.revoked, lease.not_before, lease.slot AS lease_slot, "
+    "lease.fingerprint AS lease_fingerprint, "
     "LEAST(lease.expires_at, item.now {+} #span(lease.ttl_ms)) AS expires_at, "
     "lease.expires_at {>} (item.now {+} #span(lease.ttl_ms)) AS is_too_long, "
     "own.run_id AS own_run_id, own.outcome AS own_outcome, "
@@ -51,19 +54,22 @@ static const char look_sql[] =
     "AND other.run_id {<>} item.run_id)";
 
 /* First come late duplicates: of a run that is over, of a claim that was given up, of a claim of
- * one's own. A slot that the lease's row names and no run does is one whose run was purged. */
+ * one's own. A slot that the lease's row names and no run does is one whose run was purged. Only a
+ * live lease makes a claim give its slot up: a hold ends when it was said to. */
 static const char judged_sql[] =
     ", judged AS MATERIALIZED (SELECT look.*, CASE "
-    "WHEN own_outcome {<>} 'missed' OR now {>} not_after THEN 'raced' "
+    "WHEN own_outcome {<>} ALL ('{missed,skipped}'::!text[]) OR now {>} not_after THEN 'raced' "
     "WHEN lease_holder {=} holder AND NOT released AND NOT revoked AND attempt {>} lease_attempt "
     "THEN 'free' "
     "WHEN lease_holder {=} holder AND NOT released AND expires_at {>} now THEN 'held' "
     "WHEN lease_holder {=} holder THEN 'raced' "
     "WHEN slot {>} (now {+} '1 second'::!interval) THEN 'early' "
-    "WHEN own_outcome IS NOT NULL OR slot_outcome {=} 'missed' THEN 'missed' "
+    "WHEN COALESCE(own_outcome, slot_outcome) {=} ANY ('{missed,skipped}'::!text[]) "
+    "THEN COALESCE(own_outcome, slot_outcome) "
     "WHEN slot_run_id IS NOT NULL OR lease_slot {=} slot OR has_succeeded THEN 'done' "
     "WHEN start_within_ms {>=} 0 AND (slot {+} #span(start_within_ms)) {<} now THEN 'missed' "
     "WHEN lease_key IS NULL THEN 'free' "
+    "WHEN is_skipping AND slot IS NOT NULL AND NOT released AND expires_at {>} now THEN 'skipped' "
     "WHEN NOT released AND expires_at {>} now THEN 'held' "
     "WHEN not_before {>} now AND acquired_at {<=} now THEN 'held' "
     "ELSE 'free' END AS verdict FROM look)";
@@ -80,10 +86,10 @@ static const char shortened_sql[] =
 static const char won_sql[] =
     ", won AS ("
     "INSERT INTO @leases AS lease (key, holder, run_id, previous_run_id, fence, attempt, "
-    "acquired_at, expires_at, not_before, released, revoked, slot, ttl_ms) "
+    "acquired_at, expires_at, not_before, released, revoked, slot, ttl_ms, fingerprint) "
     "SELECT j.key, j.holder, j.run_id, j.lease_run_id, !nextval(@@fence_seq), j.attempt, t.now, "
     "t.now {+} #span(j.ttl_ms), CASE WHEN j.hold_ms {>} 0 THEN t.now {+} #span(j.hold_ms) END, "
-    "false, false, j.slot, j.ttl_ms "
+    "false, false, j.slot, j.ttl_ms, j.fingerprint "
     "FROM judged AS j CROSS JOIN LATERAL (SELECT !clock_timestamp() AS now) AS t "
     "WHERE j.verdict {=} 'free' ORDER BY j.key "
     "ON CONFLICT (key) DO UPDATE SET holder = EXCLUDED.holder, run_id = EXCLUDED.run_id, "
@@ -94,7 +100,8 @@ static const char won_sql[] =
     "expires_at = !clock_timestamp() {+} #span(EXCLUDED.ttl_ms), "
     "not_before = !clock_timestamp() {+} (EXCLUDED.not_before {-} EXCLUDED.acquired_at), "
     "released = false, revoked = false, slot = COALESCE(EXCLUDED.slot, lease.slot), "
-    "ttl_ms = EXCLUDED.ttl_ms "
+    "ttl_ms = EXCLUDED.ttl_ms, "
+    "fingerprint = COALESCE(EXCLUDED.fingerprint, lease.fingerprint) "
     "WHERE !clock_timestamp() {<=} #instant($2::!int8) AND ("
     "(lease.holder {=} EXCLUDED.holder AND lease.attempt {<} EXCLUDED.attempt "
     "AND NOT lease.released AND NOT lease.revoked) "
@@ -118,26 +125,30 @@ static const char runs_sql[] =
     "FROM won JOIN judged AS j ON j.key {=} won.key WHERE run.run_id {=} won.previous_run_id "
     "AND (run.outcome IS NULL OR run.abandoned_by {=} j.run_id) "
     "RETURNING run.key, run.run_id, run.fence, run.holder)"
-    ", missed AS ("
+    ", not_started AS ("
     "INSERT INTO @runs (run_id, key, job, slot, is_once, fence, holder, attempt, finished_at, "
     "outcome) SELECT j.run_id, j.key, j.job, j.slot, j.is_once, 0, j.holder, j.attempt, "
-    "!clock_timestamp(), 'missed' FROM judged AS j WHERE j.verdict {=} 'missed' "
+    "!clock_timestamp(), j.verdict FROM judged AS j "
+    "WHERE j.verdict {=} ANY ('{missed,skipped}'::!text[]) "
     "AND j.own_run_id IS NULL AND j.slot_run_id IS NULL ORDER BY j.key "
     "ON CONFLICT DO NOTHING RETURNING run_id)";
 
 static const char answer_sql[] =
     " SELECT j.n, CASE WHEN j.verdict {=} 'free' AND won.key IS NOT NULL THEN 'won' "
     "WHEN j.verdict {=} 'free' THEN 'raced' "
-    "WHEN j.verdict {=} 'missed' AND j.own_run_id IS NULL AND j.slot_run_id IS NULL "
-    "AND missed.run_id IS NULL THEN 'raced' ELSE j.verdict END AS verdict, won.fence, "
+    "WHEN j.verdict {=} ANY ('{missed,skipped}'::!text[]) AND j.own_run_id IS NULL "
+    "AND j.slot_run_id IS NULL AND not_started.run_id IS NULL THEN 'raced' ELSE j.verdict END AS "
+    "verdict, won.fence, "
     "CASE WHEN j.verdict {=} 'early' THEN #ms(j.slot {-} j.now) "
     "WHEN NOT j.released AND j.expires_at {>} j.now THEN #ms(j.expires_at {-} j.now) "
     "ELSE #ms(j.not_before {-} j.now) END AS wait_ms, #us(j.acquired_at) AS held_since_us, "
     "COALESCE(closed.holder, j.lease_holder) AS other, closed.run_id AS abandoned, "
     "closed.fence AS abandoned_fence, (j.released OR j.expires_at {<=} j.now) AS is_on_hold, "
-    "(missed.run_id IS NOT NULL OR j.own_run_id IS NOT NULL) AS is_first_to_tell, #server "
+    "(not_started.run_id IS NOT NULL OR j.own_run_id IS NOT NULL) AS is_first_to_tell, "
+    "j.lease_fingerprint AS previous_fingerprint, #server "
     "FROM judged AS j LEFT JOIN won ON won.key {=} j.key "
-    "LEFT JOIN closed ON closed.key {=} j.key LEFT JOIN missed ON missed.run_id {=} j.run_id "
+    "LEFT JOIN closed ON closed.key {=} j.key "
+    "LEFT JOIN not_started ON not_started.run_id {=} j.run_id "
     "ORDER BY j.n";
 
 /* ---- sending ----------------------------------------------------------------------------- */
@@ -198,6 +209,16 @@ static const char *get_is_once(const struct claim_item *item)
     return item->is_once ? "t" : "f";
 }
 
+static const char *get_is_skipping(const struct claim_item *item)
+{
+    return item->is_skipping ? "t" : "f";
+}
+
+static const char *get_fingerprint(const struct claim_item *item)
+{
+    return item->fingerprint;
+}
+
 static int64_t get_attempt(const struct claim_item *item)
 {
     return item->attempt;
@@ -252,6 +273,8 @@ void pg_claim_build(struct pg_task *task, struct pg_statement *statement)
     add_numbers(statement, request, get_slot);
     add_numbers(statement, request, get_start_within);
     add_texts(statement, request, get_is_once);
+    add_texts(statement, request, get_is_skipping);
+    add_texts(statement, request, get_fingerprint);
 }
 
 /* ---- reading ----------------------------------------------------------------------------- */
@@ -281,8 +304,10 @@ static void read_item(struct claim_item *item, const PGresult *result, int row)
     pg_row_copy_into(result, row, "other", item->other, sizeof item->other);
     pg_row_copy_into(result, row, "abandoned", item->abandoned, sizeof item->abandoned);
     item->abandoned_fence = pg_row_int64(result, row, "abandoned_fence", 0);
-    item->is_first_to_tell =
-        item->verdict == CLAIM_MISSED && pg_row_bool(result, row, "is_first_to_tell");
+    item->is_first_to_tell = (item->verdict == CLAIM_MISSED || item->verdict == CLAIM_SKIPPED) &&
+                             pg_row_bool(result, row, "is_first_to_tell");
+    pg_row_copy_into(result, row, "previous_fingerprint", item->previous_fingerprint,
+                     sizeof item->previous_fingerprint);
     if (item->verdict == CLAIM_WON && item->abandoned[0] == '\0')
         item->other[0] = '\0';
 }

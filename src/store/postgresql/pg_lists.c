@@ -132,6 +132,45 @@ enum pg_next pg_history_read(struct pg_task *task, const PGresult *result, struc
     return PG_NEXT_DONE;
 }
 
+/* ---- recall ------------------------------------------------------------------------------ */
+
+/* The index of (key, slot) has each key's latest slot at its end. */
+static const char recall_sql[] =
+    "SELECT #us(GREATEST(lease.slot, (SELECT run.slot FROM @runs AS run "
+    "WHERE run.key {=} item.key AND run.slot IS NOT NULL ORDER BY run.slot DESC LIMIT 1))) "
+    "AS slot_us, lease.fingerprint, #us(lease.acquired_at) AS written_us, #server "
+    "FROM !unnest($1::!text[]) WITH ORDINALITY AS item (key, n) "
+    "LEFT JOIN @leases AS lease ON lease.key {=} item.key ORDER BY item.n";
+
+void pg_recall_build(struct pg_task *task, struct pg_statement *statement)
+{
+    const struct store_request *request = task->request;
+    struct text keys = TEXT_INIT;
+    pg_array_begin(&keys);
+    for (size_t i = 0; i < request->u.recall.count; i++)
+        pg_array_add_text(&keys, request->u.recall.items[i].key);
+    statement->sql = pg_sql_expand(recall_sql, task->schema);
+    pg_statement_add(statement, pg_ops_take_array(&keys));
+}
+
+enum pg_next pg_recall_read(struct pg_task *task, const PGresult *result, struct error *err)
+{
+    struct recall_item *items = task->request->u.recall.items;
+    int count = (int)task->request->u.recall.count;
+    if (PQntuples(result) != count) {
+        error_set(err, ERROR_STORE, "the server answered for %d of %d keys", PQntuples(result),
+                  count);
+        return PG_NEXT_FAILED;
+    }
+    for (int i = 0; i < count; i++) {
+        items[i].slot_us = pg_row_int64(result, i, "slot_us", NO_INSTANT);
+        items[i].written_us = pg_row_int64(result, i, "written_us", NO_INSTANT);
+        pg_row_copy_into(result, i, "fingerprint", items[i].fingerprint,
+                         sizeof items[i].fingerprint);
+    }
+    return PG_NEXT_DONE;
+}
+
 /* ---- purge and forget -------------------------------------------------------------------- */
 
 /* Under init's advisory lock, taken once the lock timeout is set. Conditions are repeated on the

@@ -39,6 +39,7 @@ const struct pg_op pg_ops[STORE_KIND_COUNT] = {
                       .read = pg_revoke_read},
     [STORE_STATUS] = {.name = "status", .build = pg_status_build, .read = pg_status_read},
     [STORE_HISTORY] = {.name = "history", .build = pg_history_build, .read = pg_history_read},
+    [STORE_RECALL] = {.name = "recalling slots", .build = pg_recall_build, .read = pg_recall_read},
     [STORE_PURGE] = {.name = "the purge",
                      .writes = true,
                      .build = pg_purge_build,

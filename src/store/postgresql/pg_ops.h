@@ -68,6 +68,8 @@ void pg_status_build(struct pg_task *task, struct pg_statement *statement);
 enum pg_next pg_status_read(struct pg_task *task, const PGresult *result, struct error *err);
 void pg_history_build(struct pg_task *task, struct pg_statement *statement);
 enum pg_next pg_history_read(struct pg_task *task, const PGresult *result, struct error *err);
+void pg_recall_build(struct pg_task *task, struct pg_statement *statement);
+enum pg_next pg_recall_read(struct pg_task *task, const PGresult *result, struct error *err);
 void pg_purge_build(struct pg_task *task, struct pg_statement *statement);
 void pg_forget_build(struct pg_task *task, struct pg_statement *statement);
 enum pg_next pg_purge_read(struct pg_task *task, const PGresult *result, struct error *err);

@@ -70,7 +70,7 @@ bool pg_quick_fits_claim(const struct pg_task *task)
 {
     const struct claim_item *item = task->request->u.claim.items;
     return task->step == 0 && task->request->u.claim.count == 1 && item->attempt == 1 &&
-           item->slot_us == NO_INSTANT && !item->is_once;
+           item->slot_us == NO_INSTANT && !item->is_once && item->fingerprint == NULL;
 }
 
 void pg_quick_build_claim(struct pg_task *task, int64_t not_after_us,
@@ -104,6 +104,7 @@ enum pg_next pg_quick_read_claim(struct pg_task *task, const PGresult *result)
     item->abandoned[0] = '\0';
     item->abandoned_fence = 0;
     item->is_first_to_tell = false;
+    item->previous_fingerprint[0] = '\0';
     return PG_NEXT_DONE;
 }
 

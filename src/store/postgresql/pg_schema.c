@@ -41,7 +41,8 @@ static const struct object objects[] = {
                "    released !bool NOT NULL,\n"
                "    revoked !bool NOT NULL,\n"
                "    slot !timestamptz,\n"
-               "    ttl_ms !int8 NOT NULL\n"
+               "    ttl_ms !int8 NOT NULL,\n"
+               "    fingerprint !text COLLATE !\"C\"\n"
                ") WITH (fillfactor = 50, vacuum_truncate = off,\n"
                "    autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);\n",
     },
@@ -105,6 +106,7 @@ static const struct column columns[] = {
     {"leases", "revoked", "boolean"},
     {"leases", "slot", "timestamp with time zone"},
     {"leases", "ttl_ms", "bigint"},
+    {"leases", "fingerprint", "text C"},
     {"runs", "run_id", "text C"},
     {"runs", "key", "text C"},
     {"runs", "job", "text C"},

@@ -42,6 +42,8 @@ static bool write_run(struct sqlite_link *link, const struct sqlite_look *look, 
     sqlite3_bind_int64(statement, 4, item->attempt);
     sqlite3_bind_int64(statement, 5, fence);
     sqlite3_bind_int64(statement, 6, look->now.wall_us);
+    if (which == SQL_RUN_UNSTARTED)
+        sqlite_link_text(statement, 10, claim_verdict_name(item->verdict));
     if (which != SQL_RUN_AGAIN) {
         sqlite_link_text(statement, 7, item->job);
         sqlite_link_instant(statement, 8, item->slot_us);
@@ -105,6 +107,8 @@ static struct sqlite_row new_row(const struct sqlite_self *self, const struct sq
     snprintf(row.previous_run_id, sizeof row.previous_run_id, "%s",
              look->is_again ? look->row.previous_run_id : look->row.run_id);
     snprintf(row.clock, sizeof row.clock, "%s", self->clock);
+    snprintf(row.fingerprint, sizeof row.fingerprint, "%s",
+             item->fingerprint != NULL ? item->fingerprint : look->row.fingerprint);
     return row;
 }
 
@@ -129,9 +133,10 @@ static bool win(struct sqlite_link *link, struct sqlite_look *look)
     return true;
 }
 
-static bool miss(struct sqlite_link *link, const struct sqlite_look *look)
+/* Its outcome has the verdict's name: missed, skipped. */
+static bool record_unstarted(struct sqlite_link *link, const struct sqlite_look *look)
 {
-    return write_run(link, look, 0, SQL_RUN_MISS, &look->item->is_first_to_tell);
+    return write_run(link, look, 0, SQL_RUN_UNSTARTED, &look->item->is_first_to_tell);
 }
 
 static bool sight(struct sqlite_link *link, struct sqlite_look *look)
@@ -157,7 +162,8 @@ static bool write_move(struct sqlite_link *link, struct sqlite_look *look)
     case MOVE_WIN:
         return win(link, look);
     case MOVE_MISS:
-        return miss(link, look);
+    case MOVE_SKIP:
+        return record_unstarted(link, look);
     case MOVE_SIGHT:
         return sight(link, look);
     }

@@ -28,6 +28,7 @@ static void copy_claim(struct sqlite_job *job, const struct store_request *reque
         items[i].holder = keep(job, items[i].holder);
         items[i].run_id = keep(job, items[i].run_id);
         items[i].job = keep(job, items[i].job);
+        items[i].fingerprint = keep(job, items[i].fingerprint);
     }
     job->copy.u.claim.items = items;
 }
@@ -57,6 +58,15 @@ static void copy_release(struct sqlite_job *job, const struct store_request *req
     job->copy.u.release.items = items;
 }
 
+static void copy_recall(struct sqlite_job *job, const struct store_request *request)
+{
+    size_t count = request->u.recall.count;
+    struct recall_item *items = mem_array(count, sizeof *items);
+    for (size_t i = 0; i < count; i++)
+        items[i].key = keep(job, request->u.recall.items[i].key);
+    job->copy.u.recall.items = items;
+}
+
 struct sqlite_job *sqlite_job_new(struct store_request *request)
 {
     struct sqlite_job *job = mem_alloc(sizeof *job);
@@ -84,6 +94,9 @@ struct sqlite_job *sqlite_job_new(struct store_request *request)
         job->copy.u.runs = (struct run_list){.key = keep(job, request->u.runs.key),
                                              .limit = request->u.runs.limit};
         break;
+    case STORE_RECALL:
+        copy_recall(job, request);
+        break;
     case STORE_PURGE:
     case STORE_FORGET:
         job->copy.u.purge.forget_key = keep(job, request->u.purge.forget_key);
@@ -107,6 +120,7 @@ static void answer_claim(struct claim_item *to, const struct claim_item *from)
     answer.holder = to->holder;
     answer.run_id = to->run_id;
     answer.job = to->job;
+    answer.fingerprint = to->fingerprint;
     *to = answer;
 }
 
@@ -121,6 +135,13 @@ static void answer_release(struct release_item *to, const struct release_item *f
 {
     to->verdict = from->verdict;
     to->is_recorded = from->is_recorded;
+}
+
+static void answer_recall(struct recall_item *to, const struct recall_item *from)
+{
+    const char *key = to->key;
+    *to = *from;
+    to->key = key;
 }
 
 static void answer_lists(struct store_request *to, struct store_request *from)
@@ -183,6 +204,10 @@ void sqlite_job_answer(struct sqlite_job *job)
     case STORE_INSPECT:
         answer_lists(to, from);
         break;
+    case STORE_RECALL:
+        for (size_t i = 0; i < from->u.recall.count; i++)
+            answer_recall(&to->u.recall.items[i], &from->u.recall.items[i]);
+        break;
     case STORE_REVOKE:
     case STORE_PURGE:
     case STORE_FORGET:
@@ -206,6 +231,9 @@ static void free_items(struct store_request *copy)
     case STORE_UNDO:
     case STORE_FREE:
         free(copy->u.release.items);
+        break;
+    case STORE_RECALL:
+        free(copy->u.recall.items);
         break;
     case STORE_STATUS:
     case STORE_HISTORY:

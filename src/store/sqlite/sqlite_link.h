@@ -23,7 +23,7 @@ enum sqlite_sql {
     SQL_NEXT_FENCE,
     SQL_RUN_AGAIN,
     SQL_RUN_START,
-    SQL_RUN_MISS,
+    SQL_RUN_UNSTARTED,
     SQL_RUN_ABANDON,
     /* release */
     SQL_RUN_FINISH,
@@ -34,6 +34,8 @@ enum sqlite_sql {
     /* status, history */
     SQL_LEASES,
     SQL_RUNS,
+    /* recall */
+    SQL_RECALL,
     /* purge, forget */
     SQL_LEASES_PURGE,
     SQL_RUNS_PURGE,

@@ -7,6 +7,7 @@
 #include "store/sqlite/sqlite_schema.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,6 +107,36 @@ bool sqlite_history(struct sqlite_link *link, struct store_request *request)
         list->rows[list->count++] = read_run(statement);
     }
     return step == SQLITE_STEP_DONE;
+}
+
+/* ---- recall ------------------------------------------------------------------------------ */
+
+static void read_recall(sqlite3_stmt *statement, struct recall_item *item)
+{
+    int64_t of_runs_us = sqlite_link_read_instant(statement, 0);
+    int64_t of_lease_us = sqlite_link_read_instant(statement, 1);
+    const unsigned char *fingerprint = sqlite3_column_text(statement, 2);
+    bool has_later = of_lease_us != NO_INSTANT && of_lease_us > of_runs_us;
+    item->slot_us = has_later || of_runs_us == NO_INSTANT ? of_lease_us : of_runs_us;
+    snprintf(item->fingerprint, sizeof item->fingerprint, "%s",
+             fingerprint == NULL ? "" : (const char *)fingerprint);
+    item->written_us = sqlite_link_read_instant(statement, 3);
+}
+
+bool sqlite_recall(struct sqlite_link *link, struct store_request *request)
+{
+    for (size_t i = 0; i < request->u.recall.count; i++) {
+        struct recall_item *item = &request->u.recall.items[i];
+        sqlite3_stmt *statement = sqlite_link_statement(link, SQL_RECALL);
+        if (statement == NULL)
+            return false;
+        sqlite_link_text(statement, 1, item->key);
+        if (sqlite_link_step(link, statement) != SQLITE_STEP_ROW)
+            return false;
+        read_recall(statement, item);
+        sqlite3_reset(statement);
+    }
+    return true;
 }
 
 /* ---- the file itself --------------------------------------------------------------------- */

@@ -14,17 +14,24 @@ static void settle(struct sqlite_look *look, enum claim_verdict verdict)
 
 /* ---- the slot ---------------------------------------------------------------------------- */
 
+static bool is_outcome(const char *name, enum run_outcome outcome)
+{
+    return name != NULL && strcmp(name, run_outcome_name(outcome)) == 0;
+}
+
 /* A row of runs for (key, slot) stands for whoever started, missed or skipped the slot. */
 static void settle_by_run(struct sqlite_look *look, const char *run_id, const char *outcome)
 {
     struct claim_item *item = look->item;
     bool is_ours = strcmp(run_id, item->run_id) == 0;
-    if (outcome != NULL && strcmp(outcome, run_outcome_name(OUTCOME_MISSED)) == 0) {
-        settle(look, CLAIM_MISSED);
+    enum claim_verdict verdict = is_ours ? CLAIM_RACED : CLAIM_DONE;
+    if (is_outcome(outcome, OUTCOME_MISSED))
+        verdict = CLAIM_MISSED;
+    if (is_outcome(outcome, OUTCOME_SKIPPED))
+        verdict = CLAIM_SKIPPED;
+    settle(look, verdict);
+    if (verdict == CLAIM_MISSED || verdict == CLAIM_SKIPPED)
         item->is_first_to_tell = is_ours; /* our own reply about it was lost */
-    } else {
-        settle(look, is_ours ? CLAIM_RACED : CLAIM_DONE);
-    }
 }
 
 static bool look_at_slot(struct sqlite_link *link, struct sqlite_look *look, bool *ret_is_settled)
@@ -98,6 +105,19 @@ static void settle_held(struct sqlite_look *look, int64_t wait_ms)
     snprintf(item->other, sizeof item->other, "%s", look->row.holder);
 }
 
+/* A claim that was given up, and comes late, gives no slot up. */
+static void skip(const struct sqlite_link *link, struct sqlite_look *look)
+{
+    struct claim_item *item = look->item;
+    if (look->now.boot_ms > link->sent_boot_ms + item->limit_ms) {
+        settle(look, CLAIM_RACED);
+        return;
+    }
+    item->verdict = CLAIM_SKIPPED;
+    item->is_first_to_tell = true;
+    look->move = MOVE_SKIP;
+}
+
 static void judge_lease(struct sqlite_link *link, struct sqlite_look *look)
 {
     const struct claim_item *item = look->item;
@@ -106,6 +126,8 @@ static void judge_lease(struct sqlite_link *link, struct sqlite_look *look)
         settle_held(look, look->life.left_ms);
         if (look->life.is_unseen)
             look->move = MOVE_SIGHT;
+        else if (item->is_skipping && item->slot_us != NO_INSTANT)
+            skip(link, look);
     } else if (hold_ms > 0 && !look->is_again) {
         settle_held(look, hold_ms);
         look->item->is_on_hold = true;
@@ -139,6 +161,7 @@ static void clear_answer(struct claim_item *item)
     item->fence = item->wait_ms = item->held_since_us = item->abandoned_fence = 0;
     item->other[0] = item->abandoned[0] = '\0';
     item->is_first_to_tell = item->is_on_hold = false;
+    item->previous_fingerprint[0] = '\0';
 }
 
 /* What the slot and the once-only rule say, before anybody asks about the lease. */
@@ -168,6 +191,9 @@ bool sqlite_look(struct sqlite_link *link, struct sqlite_look *look)
     look->is_again = false;
     if (!sqlite_row_read(link, look->item->key, &look->row))
         return false;
+    if (look->item->fingerprint != NULL)
+        snprintf(look->item->previous_fingerprint, sizeof look->item->previous_fingerprint, "%s",
+                 look->row.fingerprint);
     look->now = sqlite_now();
     look->life = sqlite_liveness(link->self, &look->row, look->now);
     if (judge_own_claim(look))

@@ -8,6 +8,7 @@ enum sqlite_move {
     MOVE_NOTHING, /* the item's verdict is final */
     MOVE_WIN,
     MOVE_MISS,  /* the slot's window is over: record it, first to tell */
+    MOVE_SKIP,  /* the slot is given up, since the key is held: the same */
     MOVE_SIGHT, /* held on another clock: note since when the row is unchanged */
 };
 

@@ -13,7 +13,7 @@ const char *const sqlite_ops_sql[SQL_COUNT] = {
     [SQL_LEASE] = "SELECT " SQLITE_ROW_COLUMNS " FROM main.leases WHERE key = ?1",
     [SQL_LEASE_WRITE] = "REPLACE INTO main.leases (key, " SQLITE_ROW_COLUMNS ")"
                         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
-                        " ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)",
+                        " ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)",
 
     /* claim */
     [SQL_RUN_OF_SLOT] = "SELECT run_id, outcome FROM main.runs WHERE key = ?1 AND slot_us = ?2",
@@ -28,10 +28,11 @@ const char *const sqlite_ops_sql[SQL_COUNT] = {
                       " (run_id, key, holder, attempt, fence, started_us, job, slot_us, is_once,"
                       " status) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, -1)"
                       " ON CONFLICT DO NOTHING",
-    [SQL_RUN_MISS] = "INSERT INTO main.runs"
-                     " (run_id, key, holder, attempt, fence, finished_us, job, slot_us, is_once,"
-                     " outcome, status) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'missed', -1)"
-                     " ON CONFLICT DO NOTHING",
+    [SQL_RUN_UNSTARTED] =
+        "INSERT INTO main.runs"
+        " (run_id, key, holder, attempt, fence, finished_us, job, slot_us, is_once,"
+        " outcome, status) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, -1)"
+        " ON CONFLICT DO NOTHING",
     [SQL_RUN_ABANDON] = "UPDATE main.runs SET outcome = 'abandoned', abandoned_by = ?2,"
                         " finished_us = coalesce(finished_us, max(?3, started_us))"
                         " WHERE run_id = ?1 AND (outcome IS NULL OR abandoned_by = ?2)"
@@ -55,6 +56,12 @@ const char *const sqlite_ops_sql[SQL_COUNT] = {
     [SQL_RUNS] = "SELECT run_id, key, job, holder, fence, slot_us, started_us, finished_us,"
                  " outcome, status FROM main.runs"
                  " WHERE ?1 IS NULL OR key = ?1 OR job = ?1 ORDER BY rowid DESC LIMIT ?2",
+
+    /* recall */
+    [SQL_RECALL] = "SELECT (SELECT max(slot_us) FROM main.runs"
+                   " WHERE runs.key = ?1 AND slot_us IS NOT NULL),"
+                   " slot_us, fingerprint, acquired_us FROM (SELECT ?1 AS wanted)"
+                   " LEFT JOIN main.leases ON key = wanted",
 
     /* purge, forget */
     [SQL_LEASES_PURGE] = "DELETE FROM main.leases"
@@ -82,8 +89,9 @@ static bool (*const serve_kind[STORE_KIND_COUNT])(struct sqlite_link *, struct s
     [STORE_RELEASE] = sqlite_release, [STORE_UNDO] = sqlite_undo,
     [STORE_FREE] = sqlite_free,       [STORE_REVOKE] = sqlite_revoke,
     [STORE_STATUS] = sqlite_status,   [STORE_HISTORY] = sqlite_history,
-    [STORE_PURGE] = sqlite_purge,     [STORE_FORGET] = sqlite_forget,
-    [STORE_INIT] = sqlite_init,       [STORE_INSPECT] = sqlite_inspect,
+    [STORE_RECALL] = sqlite_recall,   [STORE_PURGE] = sqlite_purge,
+    [STORE_FORGET] = sqlite_forget,   [STORE_INIT] = sqlite_init,
+    [STORE_INSPECT] = sqlite_inspect,
 };
 
 /* The part of the limit that is left for the work itself once a lock is had. */

@@ -19,6 +19,7 @@ bool sqlite_free(struct sqlite_link *link, struct store_request *request);
 bool sqlite_revoke(struct sqlite_link *link, struct store_request *request);
 bool sqlite_status(struct sqlite_link *link, struct store_request *request);
 bool sqlite_history(struct sqlite_link *link, struct store_request *request);
+bool sqlite_recall(struct sqlite_link *link, struct store_request *request);
 bool sqlite_purge(struct sqlite_link *link, struct store_request *request);
 bool sqlite_forget(struct sqlite_link *link, struct store_request *request);
 bool sqlite_init(struct sqlite_link *link, struct store_request *request);

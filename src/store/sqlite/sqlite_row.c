@@ -36,6 +36,7 @@ void sqlite_row_fill(sqlite3_stmt *statement, int first_column, struct sqlite_ro
     ret_row->guard_start_ticks = sqlite3_column_int64(statement, at++);
     copy_text(statement, at++, ret_row->seen_clock, sizeof ret_row->seen_clock);
     ret_row->seen_boot_ms = sqlite3_column_int64(statement, at++);
+    copy_text(statement, at++, ret_row->fingerprint, sizeof ret_row->fingerprint);
 }
 
 bool sqlite_row_read(struct sqlite_link *link, const char *key, struct sqlite_row *ret_row)
@@ -88,5 +89,6 @@ bool sqlite_row_write(struct sqlite_link *link, const char *key, const struct sq
     sqlite3_bind_int64(statement, at++, row->guard_start_ticks);
     sqlite_link_text(statement, at++, row->seen_clock);
     sqlite3_bind_int64(statement, at++, row->seen_boot_ms);
+    sqlite_link_text(statement, at++, row->fingerprint[0] == '\0' ? NULL : row->fingerprint);
     return sqlite_link_run(link, statement);
 }

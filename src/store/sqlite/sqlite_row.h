@@ -34,6 +34,7 @@ struct sqlite_row {
     int64_t guard_pid, guard_start_ticks; /* 0: none */
     char seen_clock[SQLITE_CLOCK_MAX];
     int64_t seen_boot_ms;
+    char fingerprint[FINGERPRINT_MAX]; /* of the last winner that had one, or "" */
 };
 
 /* The columns in the order of sqlite_row_fill, for the SELECT list. */
@@ -41,7 +42,8 @@ struct sqlite_row {
     "holder, run_id, previous_run_id, fence, attempt, slot_us, is_released, is_revoked, ttl_ms, "  \
     "clock, "                                                                                      \
     "expires_boot_ms, hold_boot_ms, acquired_us, expires_us, hold_until_us, written_us, "          \
-    "pid_namespace, pid, start_ticks, guard_pid, guard_start_ticks, seen_clock, seen_boot_ms"
+    "pid_namespace, pid, start_ticks, guard_pid, guard_start_ticks, seen_clock, seen_boot_ms, "    \
+    "fingerprint"
 
 /* Reads the columns from first_column on. */
 void sqlite_row_fill(sqlite3_stmt *statement, int first_column, struct sqlite_row *ret_row);

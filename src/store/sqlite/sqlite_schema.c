@@ -23,7 +23,7 @@ static const char tables[] =
     " written_us INTEGER NOT NULL,"
     " pid_namespace INTEGER NOT NULL, pid INTEGER NOT NULL, start_ticks INTEGER NOT NULL,"
     " guard_pid INTEGER NOT NULL, guard_start_ticks INTEGER NOT NULL,"
-    " seen_clock TEXT NOT NULL, seen_boot_ms INTEGER NOT NULL"
+    " seen_clock TEXT NOT NULL, seen_boot_ms INTEGER NOT NULL, fingerprint TEXT"
     ") STRICT, WITHOUT ROWID;"
     "CREATE TABLE runs ("
     " run_id TEXT NOT NULL UNIQUE, key TEXT NOT NULL, job TEXT, holder TEXT NOT NULL,"
