@@ -12,7 +12,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct running {
     uv_loop_t loop;
@@ -21,25 +20,6 @@ struct running {
     struct handles handles;
     bool is_loop_held; /* by a name look-up that hangs in libuv's pool: main leaves by _exit */
 };
-
-/* The command gets leaserun's environment, less what names the store: it may hold a password. */
-static char **environment_for_command(char *const *environment)
-{
-    static const char *const secrets[] = {"LEASERUN_STORE=", "LEASERUN_STORE_FILE="};
-    size_t count = 0;
-    while (environment[count] != NULL)
-        count++;
-    char **kept = mem_array(count + 1, sizeof *kept);
-    size_t kept_count = 0;
-    for (size_t i = 0; i < count; i++) {
-        bool is_secret = false;
-        for (size_t s = 0; s < sizeof secrets / sizeof secrets[0]; s++)
-            is_secret |= strncmp(environment[i], secrets[s], strlen(secrets[s])) == 0;
-        if (!is_secret)
-            kept[kept_count++] = environment[i];
-    }
-    return kept;
-}
 
 static void on_signal(struct signals *signals, int number)
 {
@@ -118,13 +98,16 @@ int cmd_run(struct invocation *invocation)
     if (options->is_dry_run)
         return dry_run(invocation);
     struct log log = config_open_log(&options->config);
-    char **environment = environment_for_command(invocation->environment);
+    struct command_plan plan;
+    struct error err;
+    if (!command_plan_make(&plan, &options->config.job, options->argv, invocation->environment,
+                           &err))
+        return complain(&err);
     const struct run_spec spec = {
         .job = &options->config.job,
         .store = &invocation->store,
         .log = &log,
-        .argv = options->argv,
-        .environment = environment,
+        .plan = &plan,
         .given = &invocation->given,
         .signals = &invocation->signals,
     };
@@ -132,6 +115,6 @@ int cmd_run(struct invocation *invocation)
     int code = perform(running, &spec);
     if (!running->is_loop_held)
         free(running);
-    free(environment);
+    command_plan_done(&plan);
     return code;
 }

@@ -96,8 +96,7 @@ static void become_empty(struct command *command, enum guard_killer killer)
 static void on_not_started(struct command *command, const struct guard_message *message)
 {
     struct error why;
-    int exit_code =
-        command_fault_explain(message, command->spec.argv[0], command->spec.environment, &why);
+    int exit_code = command_fault_explain(message, command->spec.plan, &why);
     command->state = COMMAND_CLEARING;
     command->listener->not_started(command->owner, exit_code, &why);
 }
@@ -182,7 +181,8 @@ static void on_sweep(struct alarm *alarm)
 static void refuse_start(struct command *command)
 {
     struct error why;
-    error_set(&why, ERROR_SYSTEM, "cannot start %s: its guard has died", command->spec.argv[0]);
+    error_set(&why, ERROR_SYSTEM, "cannot start %s: its guard has died",
+              command->spec.plan->argv[0]);
     command->listener->not_started(command->owner, EXIT_SYSTEM, &why);
 }
 

@@ -12,15 +12,27 @@
  * header, and none after command_close has been called. */
 #pragma once
 #include "base/error.h"
+#include "command/command_plan.h"
 #include "guard/guard_protocol.h"
 #include "loop/alarm.h"
 #include "loop/signals.h"
 #include "loop/watch.h"
+#include "loop/writer.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct command;
+
+/* A line that the command has written, without its newline, or a piece of one: lines of more than
+ * COMMAND_LINE_MOST bytes come in several, which break between characters where there are any. */
+#define COMMAND_LINE_MOST 65536
+struct command_line {
+    const char *stream; /* "stdout", "stderr" */
+    const char *bytes;  /* any; no NUL at the end. Lives until the callback returns */
+    size_t length;
+    bool continues; /* the next piece of this stream is of the same line */
+};
 
 struct command_listener {
     void (*started)(void *owner, int64_t pid);
@@ -32,16 +44,20 @@ struct command_listener {
     void (*leftovers)(void *owner, int count, const char *names);
     void (*guard_died)(void *owner); /* the tree is being ended by leaserun itself */
     void (*empty)(void *owner, enum guard_killer killer); /* no process of the tree is left */
+    /* With JOB_OUTPUT_LINES, from started until empty, which comes after the last. */
+    void (*line)(void *owner, const struct command_line *line);
 };
 
 /* What is known before a claim. Everything is borrowed and lives as long as the command. */
 struct command_spec {
     const char *key;
-    char *const *argv;
-    char *const *environment; /* leaserun's, less LEASERUN_* secrets */
+    const struct command_plan *plan;
     const struct signals_given *signals;
     const char *store_url, *store_schema; /* for the guard's memfd: never in an argv */
     const char *job;                      /* LEASERUN_JOB, NULL for none */
+    enum job_output output;
+    size_t tail_most;      /* bytes of output kept for command_tail; not with JOB_OUTPUT_RAW */
+    struct writer *writer; /* lines are read only while it has room: the command waits; or NULL */
 };
 
 /* What the claim has told. */

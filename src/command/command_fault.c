@@ -141,9 +141,10 @@ static int explain_fork(int errno_value, const char *program, struct error *ret_
     return EXIT_SYSTEM;
 }
 
-int command_fault_explain(const struct guard_message *not_started, const char *program,
-                          char *const *environment, struct error *ret_why)
+int command_fault_explain(const struct guard_message *not_started, const struct command_plan *plan,
+                          struct error *ret_why)
 {
+    const char *program = plan->argv[0];
     switch (not_started->stage) {
     case GUARD_STAGE_FORK:
         return explain_fork(not_started->number, program, ret_why);
@@ -152,7 +153,7 @@ int command_fault_explain(const struct guard_message *not_started, const char *p
                         "cannot enter the working directory of %s", program);
         return EXIT_SYSTEM;
     case GUARD_STAGE_EXEC:
-        return explain_exec(not_started->number, program, path_of(environment), ret_why);
+        return explain_exec(not_started->number, program, path_of(plan->environment), ret_why);
     }
     return EXIT_SYSTEM;
 }

@@ -4,9 +4,10 @@
  * 71 when the system refused before that. */
 #pragma once
 #include "base/error.h"
+#include "command/command_plan.h"
 #include "guard/guard_protocol.h"
 
-/* program is the command's first word, environment what it was to get: its PATH was searched. The
- * files are looked at now, as the current process sees them. */
-int command_fault_explain(const struct guard_message *not_started, const char *program,
-                          char *const *environment, struct error *ret_why);
+/* PATH of the plan's environment was searched. The files are looked at now, as the current process
+ * sees them. */
+int command_fault_explain(const struct guard_message *not_started, const struct command_plan *plan,
+                          struct error *ret_why);

@@ -86,7 +86,7 @@ static char **make_argv(const struct command_spec *spec, const struct ends *ends
     enum {
         OWN_COUNT = 7
     };
-    size_t count = count_words(spec->argv);
+    size_t count = count_words(spec->plan->argv);
     char **argv = mem_array(OWN_COUNT + count + 1, sizeof *argv);
     snprintf(numbers->socket, sizeof numbers->socket, "%d", ends->socket_fd);
     snprintf(numbers->store, sizeof numbers->store, "%d", ends->store_fd);
@@ -95,7 +95,7 @@ static char **make_argv(const struct command_spec *spec, const struct ends *ends
                             dashes};
     memcpy(argv, own, sizeof own);
     memcpy(&argv[1], &spec->key, sizeof argv[1]);
-    memcpy(argv + OWN_COUNT, spec->argv, (count + 1) * sizeof *argv);
+    memcpy(argv + OWN_COUNT, spec->plan->argv, (count + 1) * sizeof *argv);
     return argv;
 }
 
@@ -109,12 +109,12 @@ static bool is_named(const char *word, const char *name)
  * way. The caller frees the array; *ret_own holds what is new in it. */
 static char **make_environment(const struct command_spec *spec, char *ret_own[2])
 {
-    size_t count = count_words(spec->environment), kept = 0;
+    char *const *given = spec->plan->environment;
+    size_t count = count_words(given), kept = 0;
     char **environment = mem_array(count + 3, sizeof *environment);
     for (size_t i = 0; i < count; i++)
-        if (!is_named(spec->environment[i], "LEASERUN_KEY") &&
-            !is_named(spec->environment[i], "LEASERUN_JOB"))
-            environment[kept++] = spec->environment[i];
+        if (!is_named(given[i], "LEASERUN_KEY") && !is_named(given[i], "LEASERUN_JOB"))
+            environment[kept++] = given[i];
     ret_own[0] = mem_printf("LEASERUN_KEY=%s", spec->key);
     ret_own[1] = spec->job == NULL ? NULL : mem_printf("LEASERUN_JOB=%s", spec->job);
     environment[kept++] = ret_own[0];

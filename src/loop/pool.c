@@ -33,12 +33,21 @@ static int try_threads(int thread_count)
     return rc;
 }
 
+/* What another has settled: a module of a store has this file too. */
+static int settled_count(void)
+{
+    const char *number = getenv("UV_THREADPOOL_SIZE");
+    return number == NULL ? 0 : atoi(number);
+}
+
 bool pool_prepare(int thread_count, struct error *err)
 {
     static bool is_prepared; /* the threads are the process's */
     char number[12];
     if (is_prepared)
         return true;
+    int before = settled_count();
+    thread_count = thread_count < before ? before : thread_count;
     thread_count = thread_count < 1 ? 1 : thread_count > THREADS_MOST ? THREADS_MOST : thread_count;
     int rc = try_threads(thread_count);
     if (rc != 0)

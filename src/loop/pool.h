@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* Settles how many there are, and tries whether the system has room for them. Fails (ERROR_SYSTEM)
- * when it has not; then nothing may be given to libuv's threads, and it may be asked again. After
- * the first success it answers true. */
+/* Settles how many there are at least, and tries whether the system has room for them. Fails
+ * (ERROR_SYSTEM) when it has not; then nothing may be given to libuv's threads, and it may be asked
+ * again. After the first success it answers true. */
 bool pool_prepare(int thread_count, struct error *err);

@@ -403,8 +403,7 @@ static bool open_command(struct run *run, struct error *err)
 {
     const struct command_spec command = {
         .key = run->spec.job->key,
-        .argv = run->spec.argv,
-        .environment = run->spec.environment,
+        .plan = run->spec.plan,
         .signals = run->spec.signals,
         .store_url = run->spec.store->url,
         .store_schema = run->spec.store->schema,

@@ -21,8 +21,7 @@ struct run_spec {
     const struct job *job;
     const struct store_config *store;
     struct log *log;
-    char *const *argv;
-    char *const *environment;
+    const struct command_plan *plan;
     struct fds *given; /* let go once the guard holds them */
     const struct signals_given *signals;
 };

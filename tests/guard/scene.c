@@ -137,6 +137,7 @@ int scene_set_up(void **state)
     setenv("SCENE", scene->folder, 1);
     uv_loop_init(&scene->loop);
     scene->given_signals = given_signals;
+    scene->plan = COMMAND_PLAN_INIT;
     scene->start = (struct command_start){
         .fence = 42,
         .run_id = "0123456789abcdef0123456789abcdef",
@@ -189,10 +190,11 @@ int scene_tear_down(void **state)
 void scene_open(struct scene *scene, char *const *argv)
 {
     struct error err;
+    scene->plan.argv = argv;
+    scene->plan.environment = environ;
     const struct command_spec spec = {
         .key = "the key",
-        .argv = argv,
-        .environment = environ,
+        .plan = &scene->plan,
         .signals = &scene->given_signals,
         .store_url = "sqlite:/nowhere",
         .store_schema = "leaserun",

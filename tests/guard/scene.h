@@ -14,6 +14,7 @@ struct scene {
     struct command *command;
     struct command_start start; /* change it before scene_start */
     struct signals_given given_signals;
+    struct command_plan plan; /* change it before scene_open */
     char folder[64];
     char *script; /* with argv, as long as the command */
     char *argv[4];

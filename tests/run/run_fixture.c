@@ -10,6 +10,8 @@
 static char key[] = "nightly";
 static char url[] = "sqlite:fake";
 static char *const no_arguments[] = {NULL};
+static const struct command_plan no_plan = {
+    .argv = no_arguments, .environment = no_arguments, .umask = -1};
 static const struct signals_given no_signals;
 static struct fds no_fds;
 
@@ -32,8 +34,7 @@ int run_fixture_set_up(void **state)
     fixture.spec = (struct run_spec){.job = &fixture.job,
                                      .store = &fixture.store,
                                      .log = &fixture.log,
-                                     .argv = no_arguments,
-                                     .environment = no_arguments,
+                                     .plan = &no_plan,
                                      .given = &no_fds,
                                      .signals = &no_signals};
     *state = &fixture;
