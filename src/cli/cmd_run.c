@@ -103,7 +103,7 @@ int cmd_run(struct invocation *invocation)
     if (!command_plan_make(&plan, &options->config.job, options->argv, invocation->environment,
                            &err))
         return complain(&err);
-    const struct run_spec spec = {
+    struct run_spec spec = {
         .job = &options->config.job,
         .store = &invocation->store,
         .log = &log,
@@ -111,6 +111,7 @@ int cmd_run(struct invocation *invocation)
         .given = &invocation->given,
         .signals = &invocation->signals,
     };
+    run_spec_fill(&spec);
     struct running *running = mem_alloc(sizeof *running);
     int code = perform(running, &spec);
     if (!running->is_loop_held)

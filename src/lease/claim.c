@@ -9,6 +9,7 @@
 #define LEAST_LIMIT_MS 100
 #define GIVE_BACK_MS   1000 /* one bounded try before giving up */
 #define CANCEL_EACH_MS (CLAIM_CANCEL_MS / 2)
+#define STEADFAST_MS   1000 /* a slot that an outage delays starts within 2 s of its end */
 
 static void ask(struct claim *claim);
 
@@ -140,6 +141,11 @@ static void on_held(struct claim *claim)
 
 static void on_early(struct claim *claim)
 {
+    int64_t far_ahead_ms = claim->spec.far_ahead_ms;
+    if (far_ahead_ms > 0 && claim->item.wait_ms > far_ahead_ms) {
+        end(claim, CLAIM_RESULT_EARLY);
+        return;
+    }
     if (!claim->was_early)
         claim->listener->early(claim->owner, &claim->item);
     claim->was_early = true;
@@ -187,20 +193,37 @@ static bool is_open(const struct store_request *request)
            request->sent_boot_ms != 0;
 }
 
+static void tell_failure(struct claim *claim)
+{
+    int64_t now = now_boot_ms();
+    if (claim->failure == FAILURE_CONFLICT) {
+        if (claim->contended_boot_ms == 0)
+            claim->contended_boot_ms = now;
+        if (now - claim->contended_boot_ms < claim->lease->timing.attempt_ms)
+            return;
+    }
+    if (!claim->has_told_failure && claim->listener->failed != NULL)
+        claim->listener->failed(claim->owner);
+    claim->has_told_failure = true;
+}
+
 static void on_failed(struct claim *claim)
 {
     const struct store_request *request = &claim->request;
+    bool is_final = store_failure_is_final(request->failure) && !claim->is_answered &&
+                    !claim->spec.is_steadfast;
     claim->error = request->error;
     claim->failure = request->failure;
     if (is_open(request)) {
         claim->is_unsure = true;
         claim->item.attempt++;
     }
-    if (store_failure_is_final(request->failure) && !claim->is_answered) {
+    if (is_final) {
         end(claim, CLAIM_RESULT_FAILED);
         return;
     }
     claim->is_held = false;
+    tell_failure(claim);
     if (request->failure == FAILURE_CONFLICT)
         ask_in(claim, backoff_next_ms(&claim->conflict));
     else
@@ -214,6 +237,7 @@ static void on_claimed(struct store_request *request)
     if (request->outcome == STORE_ANSWERED) {
         claim->is_answered = true;
         claim->is_unsure = false;
+        claim->contended_boot_ms = 0;
         backoff_reset(&claim->outage);
     }
     if (claim->is_cancelled && request->outcome != STORE_ANSWERED) {
@@ -267,7 +291,7 @@ void claim_start(struct claim *claim, uv_loop_t *loop, struct store *store, stru
         .listener = listener,
         .owner = owner,
         .conflict = {.first_ms = 1, .most_ms = 100},
-        .outage = {.first_ms = 100, .most_ms = 2000},
+        .outage = {.first_ms = 100, .most_ms = spec->is_steadfast ? STEADFAST_MS : 2000},
         .give_up_boot_ms = INT64_MAX,
     };
     if (spec->give_up_ms != INT64_MAX)
@@ -283,6 +307,8 @@ void claim_start(struct claim *claim, uv_loop_t *loop, struct store *store, stru
         .slot_us = lease->slot_us,
         .start_within_ms = spec->slot_window_ms,
         .is_once = spec->is_once,
+        .is_skipping = spec->is_skipping,
+        .fingerprint = spec->fingerprint,
         .guard_pid = spec->guard_pid,
     };
     alarm_init(&claim->alarm, loop, on_alarm);
@@ -303,6 +329,13 @@ void claim_cancel(struct claim *claim)
     } else if (claim->alarm.is_set) {
         alarm_set_in(&claim->alarm, 0); /* between two attempts: finish from the loop */
     }
+}
+
+void claim_hurry(struct claim *claim)
+{
+    bool is_after_fault = claim->outage.step_ms != 0;
+    if (is_after_fault && claim->alarm.is_set && !claim->is_cancelled)
+        alarm_set_in(&claim->alarm, 0);
 }
 
 void claim_close(struct claim *claim, struct handles *handles)

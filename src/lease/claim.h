@@ -14,6 +14,7 @@ enum claim_result {
     CLAIM_RESULT_DONE,      /* slot started by another, or once-only has succeeded */
     CLAIM_RESULT_MISSED,    /* the slot's window is over */
     CLAIM_RESULT_SKIPPED,   /* held by another, and the slot was given up for it */
+    CLAIM_RESULT_EARLY,     /* the slot lies further ahead than far_ahead_ms */
     CLAIM_RESULT_FAILED,    /* error and failure say why */
     CLAIM_RESULT_CANCELLED, /* by claim_cancel; a claim won meanwhile was undone */
 };
@@ -22,17 +23,24 @@ struct claim_spec {
     int64_t hold_ms;
     int64_t slot_window_ms; /* with a slot: refused by the store later than slot + this */
     bool is_once;
+    bool is_skipping;        /* with a slot that is held: the slot is given up for good */
+    const char *fingerprint; /* of the schedule that named the slot; NULL: none */
     int64_t guard_pid;
-    bool may_wait;      /* for a holder to go; without it HELD is an answer */
-    int64_t give_up_ms; /* after this long without a lease: HELD or FAILED, whichever was last */
+    bool may_wait;        /* for a holder to go; without it HELD is an answer */
+    bool is_steadfast;    /* no fault ends it before its time: what is refused may be mended */
+    int64_t far_ahead_ms; /* a slot further ahead is not slept for: EARLY; 0: any is */
+    int64_t give_up_ms;   /* after this long without a lease: HELD or FAILED, whichever was last */
 };
 
 struct claim;
 struct claim_listener {
     void (*finished)(void *owner, enum claim_result result);
-    /* On the way, each at most once: waiting for a holder, an early slot. */
+    /* On the way, each at most once: waiting for a holder, an early slot, the first attempt that
+     * failed (claim->error; trying on). A conflict is one when it has lasted an attempt's time.
+     * failed may be NULL. */
     void (*waits)(void *owner, const struct claim_item *answer);
     void (*early)(void *owner, const struct claim_item *answer);
+    void (*failed)(void *owner);
 };
 
 struct claim {
@@ -60,7 +68,8 @@ struct claim {
     bool is_unsure;    /* an attempt was sent, and neither it nor one after it was answered: it may
                           have won */
     bool is_left_open; /* what may have been won could not be given back: it may still be held */
-    bool has_waited, was_early;
+    bool has_waited, was_early, has_told_failure;
+    int64_t contended_boot_ms; /* conflicts alone since then; 0: none */
 };
 
 /* lease: key, job, holder, run_id, slot_us, timing are set. Calls finished once, from the loop. */
@@ -71,5 +80,8 @@ void claim_start(struct claim *claim, uv_loop_t *loop, struct store *store, stru
  * decided before. */
 #define CLAIM_CANCEL_MS 800
 void claim_cancel(struct claim *claim);
+
+/* The store is back: what waits for its next attempt after a fault asks at once. */
+void claim_hurry(struct claim *claim);
 
 void claim_close(struct claim *claim, struct handles *handles);

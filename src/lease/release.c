@@ -49,7 +49,7 @@ static void ask(struct release *release)
     if (left > release->attempt_ms)
         left = release->attempt_ms;
     release->request = (struct store_request){
-        .kind = STORE_RELEASE,
+        .kind = release->kind,
         .limit_ms = left < LEAST_LIMIT_MS ? LEAST_LIMIT_MS : left,
         .done = on_answer,
         .owner = release,
@@ -59,9 +59,9 @@ static void ask(struct release *release)
     store_submit(release->store, &release->request);
 }
 
-void release_start(struct release *release, uv_loop_t *loop, struct store *store,
-                   const struct lease *lease, enum run_outcome outcome, int status,
-                   int64_t limit_ms, void (*finished)(void *owner), void *owner)
+static void start(struct release *release, uv_loop_t *loop, struct store *store,
+                  const struct lease *lease, int64_t limit_ms, void (*finished)(void *owner),
+                  void *owner)
 {
     /* A connection may have died in silence: there must be time for another. */
     int64_t attempt_ms = lease->timing.attempt_ms;
@@ -73,13 +73,31 @@ void release_start(struct release *release, uv_loop_t *loop, struct store *store
                  .holder = lease->holder,
                  .fence = lease->fence,
                  .run_id = lease->run_id,
-                 .outcome = outcome,
-                 .status = status},
+                 .status = -1},
         .backoff = {.first_ms = 5, .most_ms = 500},
         .attempt_ms = attempt_ms < limit_ms / 2 ? attempt_ms : limit_ms / 2,
         .give_up_boot_ms = now_boot_ms() + limit_ms,
     };
     alarm_init(&release->alarm, loop, on_alarm);
+}
+
+void release_start(struct release *release, uv_loop_t *loop, struct store *store,
+                   const struct lease *lease, enum run_outcome outcome, int status,
+                   int64_t limit_ms, void (*finished)(void *owner), void *owner)
+{
+    start(release, loop, store, lease, limit_ms, finished, owner);
+    release->kind = STORE_RELEASE;
+    release->item.outcome = outcome;
+    release->item.status = status;
+    ask(release);
+}
+
+void release_start_undo(struct release *release, uv_loop_t *loop, struct store *store,
+                        const struct lease *lease, int64_t limit_ms, void (*finished)(void *owner),
+                        void *owner)
+{
+    start(release, loop, store, lease, limit_ms, finished, owner);
+    release->kind = STORE_UNDO;
     ask(release);
 }
 

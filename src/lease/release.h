@@ -21,6 +21,7 @@ struct release {
     struct backoff backoff;
     int64_t attempt_ms;
     int64_t give_up_boot_ms;
+    enum store_kind kind; /* STORE_RELEASE or STORE_UNDO */
     bool is_asking;
     bool is_done; /* the store answered */
 };
@@ -29,6 +30,12 @@ struct release {
 void release_start(struct release *release, uv_loop_t *loop, struct store *store,
                    const struct lease *lease, enum run_outcome outcome, int status,
                    int64_t limit_ms, void (*finished)(void *owner), void *owner);
+
+/* The same for a mandate whose command was never started: its run is forgotten and its slot open
+ * again. */
+void release_start_undo(struct release *release, uv_loop_t *loop, struct store *store,
+                        const struct lease *lease, int64_t limit_ms, void (*finished)(void *owner),
+                        void *owner);
 
 /* Brings the limit nearer: no later than ms from now. */
 void release_hasten(struct release *release, int64_t ms);

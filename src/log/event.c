@@ -152,6 +152,13 @@ const struct event_row events[EVENT_COUNT] = {
             .when = "the command could not be started, or was ended by its timeout",
             .fields = "job slot fence run_id outcome status took_ms error",
         },
+    [EVENT_ATTEMPT_FAILED] =
+        {
+            .name = "attempt_failed",
+            .level = LEVEL_WARN,
+            .when = "the command failed and is started again, the lease kept (retries)",
+            .fields = "job slot fence run_id status",
+        },
     [EVENT_RUN_STOPPED] =
         {
             .name = "run_stopped",

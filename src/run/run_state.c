@@ -20,6 +20,7 @@ static const struct row {
     {RUN_CANCELLING, RUN_EVENT_GUARD_DIED, {RUN_ACTION_NONE, RUN_CANCELLING}},
     {RUN_CANCELLING, RUN_EVENT_TREE_EMPTY, {RUN_ACTION_NONE, RUN_CANCELLING}},
 
+    {RUN_RUNNING, RUN_EVENT_NO_GUARD, {RUN_ACTION_UNDO, RUN_UNDOING}},
     {RUN_RUNNING, RUN_EVENT_NOT_STARTED, {RUN_ACTION_NONE, RUN_CLEARING}},
     {RUN_RUNNING, RUN_EVENT_COMMAND_EXITED, {RUN_ACTION_NONE, RUN_CLEARING}},
     {RUN_RUNNING, RUN_EVENT_LEASE_LOST, {RUN_ACTION_END_LOST, RUN_STOPPING}},
@@ -44,6 +45,15 @@ static const struct row {
     {RUN_CLEARING, RUN_EVENT_GUARD_DIED, {RUN_ACTION_NONE, RUN_CLEARING}},
     {RUN_CLEARING, RUN_EVENT_TREE_EMPTY, {RUN_ACTION_RELEASE, RUN_RELEASING}},
 
+    {RUN_CLEARING, RUN_EVENT_MAY_RETRY, {RUN_ACTION_PAUSE, RUN_PAUSING}},
+
+    {RUN_PAUSING, RUN_EVENT_PAUSE_OVER, {RUN_ACTION_START_COMMAND, RUN_RUNNING}},
+    {RUN_PAUSING, RUN_EVENT_LEASE_LOST, {RUN_ACTION_RELEASE, RUN_RELEASING}},
+    {RUN_PAUSING, RUN_EVENT_OUT_OF_TIME, {RUN_ACTION_RELEASE, RUN_RELEASING}},
+    {RUN_PAUSING, RUN_EVENT_STOP_ASKED, {RUN_ACTION_RELEASE, RUN_RELEASING}},
+    {RUN_PAUSING, RUN_EVENT_GUARD_DIED, {RUN_ACTION_NONE, RUN_PAUSING}},
+    {RUN_PAUSING, RUN_EVENT_TREE_EMPTY, {RUN_ACTION_NONE, RUN_PAUSING}}, /* a dead guard's */
+
     {RUN_RELEASING, RUN_EVENT_LEASE_LOST, {RUN_ACTION_NONE, RUN_RELEASING}},
     {RUN_RELEASING, RUN_EVENT_OUT_OF_TIME, {RUN_ACTION_NONE, RUN_RELEASING}},
     {RUN_RELEASING, RUN_EVENT_TIME_UP, {RUN_ACTION_NONE, RUN_RELEASING}},
@@ -51,6 +61,9 @@ static const struct row {
     {RUN_RELEASING, RUN_EVENT_GUARD_DIED, {RUN_ACTION_NONE, RUN_RELEASING}},
     {RUN_RELEASING, RUN_EVENT_TREE_EMPTY, {RUN_ACTION_NONE, RUN_RELEASING}}, /* a dead guard's */
     {RUN_RELEASING, RUN_EVENT_RELEASED, {RUN_ACTION_FINISH, RUN_FINISHED}},
+
+    {RUN_UNDOING, RUN_EVENT_STOP_ASKED, {RUN_ACTION_HASTEN_RELEASE, RUN_UNDOING}},
+    {RUN_UNDOING, RUN_EVENT_RELEASED, {RUN_ACTION_FINISH, RUN_FINISHED}},
 
     {RUN_FINISHED, RUN_EVENT_STOP_ASKED, {RUN_ACTION_NONE, RUN_FINISHED}},
     {RUN_FINISHED, RUN_EVENT_GUARD_DIED, {RUN_ACTION_NONE, RUN_FINISHED}},
@@ -71,9 +84,9 @@ struct run_step run_state_step(enum run_state state, enum run_event event)
 const char *run_state_name(enum run_state state)
 {
     static const char *const names[RUN_STATE_COUNT] = {
-        [RUN_CLAIMING] = "claiming", [RUN_CANCELLING] = "cancelling", [RUN_RUNNING] = "running",
-        [RUN_STOPPING] = "stopping", [RUN_CLEARING] = "clearing",     [RUN_RELEASING] = "releasing",
-        [RUN_FINISHED] = "finished",
+        [RUN_CLAIMING] = "claiming",   [RUN_CANCELLING] = "cancelling", [RUN_RUNNING] = "running",
+        [RUN_STOPPING] = "stopping",   [RUN_CLEARING] = "clearing",     [RUN_PAUSING] = "pausing",
+        [RUN_RELEASING] = "releasing", [RUN_UNDOING] = "undoing",       [RUN_FINISHED] = "finished",
     };
     return names[state];
 }
@@ -83,6 +96,7 @@ const char *run_event_name(enum run_event event)
     static const char *const names[RUN_EVENT_COUNT] = {
         [RUN_EVENT_CLAIM_WON] = "claim won",
         [RUN_EVENT_CLAIM_ENDED] = "claim ended",
+        [RUN_EVENT_NO_GUARD] = "no guard to be had",
         [RUN_EVENT_NOT_STARTED] = "command not started",
         [RUN_EVENT_COMMAND_EXITED] = "command exited",
         [RUN_EVENT_LEASE_LOST] = "lease lost",
@@ -91,6 +105,8 @@ const char *run_event_name(enum run_event event)
         [RUN_EVENT_STOP_ASKED] = "stop asked",
         [RUN_EVENT_GUARD_DIED] = "guard died",
         [RUN_EVENT_TREE_EMPTY] = "tree empty",
+        [RUN_EVENT_MAY_RETRY] = "tree empty, another attempt due",
+        [RUN_EVENT_PAUSE_OVER] = "pause over",
         [RUN_EVENT_RELEASED] = "released",
     };
     return names[event];
@@ -107,6 +123,8 @@ const char *run_action_name(enum run_action action)
         [RUN_ACTION_TIME_OUT] = "TERM, KILL after grace",
         [RUN_ACTION_END_LOST] = "end the tree, the lease is lost",
         [RUN_ACTION_END_IN_TIME] = "TERM, KILL at the deadline",
+        [RUN_ACTION_PAUSE] = "wait for the next attempt",
+        [RUN_ACTION_UNDO] = "undo the claim",
         [RUN_ACTION_RELEASE] = "release",
         [RUN_ACTION_HASTEN_RELEASE] = "shorten the release's limit",
         [RUN_ACTION_FINISH] = "finish",

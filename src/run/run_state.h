@@ -10,7 +10,9 @@ enum run_state {
     RUN_RUNNING,    /* the lease is held, the command was told to start */
     RUN_STOPPING,   /* the lease may be held; the tree is being ended */
     RUN_CLEARING,   /* the command has ended; waiting until its tree is empty */
+    RUN_PAUSING,    /* the command has failed and is started again, the lease kept */
     RUN_RELEASING,  /* no process is left: giving the lease back, writing the outcome */
+    RUN_UNDOING,    /* won and not to be started here: giving back the lease and the slot */
     RUN_FINISHED,
     RUN_STATE_COUNT
 };
@@ -18,6 +20,7 @@ enum run_state {
 enum run_event {
     RUN_EVENT_CLAIM_WON,
     RUN_EVENT_CLAIM_ENDED, /* without the lease, whatever the reason */
+    RUN_EVENT_NO_GUARD,    /* there is none, nor can one be had */
     RUN_EVENT_NOT_STARTED,
     RUN_EVENT_COMMAND_EXITED,
     RUN_EVENT_LEASE_LOST,  /* the store's verdict */
@@ -26,6 +29,8 @@ enum run_event {
     RUN_EVENT_STOP_ASKED,  /* a signal to leaserun */
     RUN_EVENT_GUARD_DIED,
     RUN_EVENT_TREE_EMPTY,
+    RUN_EVENT_MAY_RETRY, /* the tree is empty, and another attempt is due */
+    RUN_EVENT_PAUSE_OVER,
     RUN_EVENT_RELEASED, /* or given up */
     RUN_EVENT_COUNT
 };
@@ -39,7 +44,9 @@ enum run_action {
     RUN_ACTION_TIME_OUT,    /* TERM, KILL after grace */
     RUN_ACTION_END_LOST,    /* TERM or KILL at once, by who holds the lease now */
     RUN_ACTION_END_IN_TIME, /* TERM, KILL at the lease's deadline */
+    RUN_ACTION_PAUSE,       /* until the next attempt */
     RUN_ACTION_RELEASE,
+    RUN_ACTION_UNDO,
     RUN_ACTION_HASTEN_RELEASE,
     RUN_ACTION_FINISH,
     RUN_ACTION_BUG, /* cannot happen */

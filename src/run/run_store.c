@@ -36,7 +36,7 @@ static void on_note(void *owner, bool is_grave, const char *text)
                  text);
 }
 
-bool run_store_open(struct run *run, struct error *err)
+bool run_store_open(struct run *run, struct store **ret_store, struct error *err)
 {
     const struct store_listener listener = {
         .lost = on_lost,
@@ -46,5 +46,5 @@ bool run_store_open(struct run *run, struct error *err)
     };
     struct store_config config = *run->spec.store;
     config.label = run->lease.key;
-    return store_open(run->loop, &config, &listener, &run->store, err);
+    return store_open(run->loop, &config, &listener, ret_store, err);
 }

@@ -4,5 +4,5 @@
 #pragma once
 #include "run/run.h"
 
-/* As store_open, with run->store filled. */
-bool run_store_open(struct run *run, struct error *err);
+/* As store_open. */
+bool run_store_open(struct run *run, struct store **ret_store, struct error *err);

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 #define CLOCK_AHEAD_MS 60000
@@ -26,8 +27,8 @@ static struct log_scope scope_of(const struct run *run)
 static void tell_won(struct run *run)
 {
     struct log_scope scope = scope_of(run);
-    log_event(run->spec.log, EVENT_CLAIM_WON, &scope, "the lease is ours, fence %" PRId64,
-              run->lease.fence);
+    log_event_at(run->spec.log, run->spec.levels.usual, EVENT_CLAIM_WON, &scope,
+                 "the lease is ours, fence %" PRId64, run->lease.fence);
     if (run->claim.item.abandoned[0] == '\0')
         return;
     scope.run_id = run->claim.item.abandoned;
@@ -83,6 +84,9 @@ void run_tell_claim(struct run *run, enum claim_result result)
         log_event_at(run->spec.log, run->claim.item.is_first_to_tell ? LEVEL_ERROR : LEVEL_INFO,
                      EVENT_SLOT_MISSED, &scope,
                      "not run: by the store's clock the slot's window is over");
+        return;
+    case CLAIM_RESULT_EARLY:
+        run_tell_early(run, &run->claim.item);
         return;
     case CLAIM_RESULT_FAILED:
         tell_claim_failed(run);
@@ -224,37 +228,66 @@ void run_tell_release(struct run *run)
     }
 }
 
-static void tell_failed(struct run *run, const struct run_record *record, struct log_scope *scope)
+#define FAILURE_TEXT_MAX 128
+
+static const char *describe_failure(const struct run *run, const struct run_record *record,
+                                    char ret_text[FAILURE_TEXT_MAX])
 {
-    if (record->status <= EXIT_SIGNAL_BASE) {
-        log_event_at(run->spec.log, LEVEL_WARN, EVENT_RUN_FAILED, scope,
-                     "the command failed with exit status %d", record->status);
-        return;
-    }
-    const char *name = strsignal(record->status - EXIT_SIGNAL_BASE);
-    log_event_at(run->spec.log, LEVEL_WARN, EVENT_RUN_FAILED, scope,
-                 "the command was ended by signal %d (%s), not by leaserun",
-                 record->status - EXIT_SIGNAL_BASE, name);
+    char limit[TIME_TEXT_MAX];
+    int number = record->status - EXIT_SIGNAL_BASE;
+    if (record->outcome == OUTCOME_TIMED_OUT)
+        snprintf(ret_text, FAILURE_TEXT_MAX,
+                 "the command ran longer than %s and was ended (--timeout)",
+                 time_text_span(run->spec.job->timeout_ms, limit));
+    else if (number <= 0)
+        snprintf(ret_text, FAILURE_TEXT_MAX, "the command failed with exit status %d",
+                 record->status);
+    else
+        snprintf(ret_text, FAILURE_TEXT_MAX,
+                 "the command was ended by signal %d (%s), not by leaserun", number,
+                 strsignal(number));
+    return ret_text;
+}
+
+void run_tell_retry(struct run *run)
+{
+    char what[FAILURE_TEXT_MAX], pause[TIME_TEXT_MAX];
+    const struct job *job = run->spec.job;
+    struct run_record record = run_record_of(&run->facts);
+    struct log_scope scope = scope_of(run);
+    scope.status = record.status;
+    log_event(run->spec.log, EVENT_ATTEMPT_FAILED, &scope,
+              "%s, at attempt %d of %" PRId64 "; the next comes in %s",
+              describe_failure(run, &record, what), run->attempt, job->retries + 1,
+              time_text_span(job->retry_delay_ms, pause));
+}
+
+/* A command that was told to end and exits 0 has ended in order, though it may not be done. */
+static enum level level_of_stopped(const struct run *run, const struct run_record *record)
+{
+    enum level level = run->spec.levels.stopped;
+    return record->status == 0 && level == LEVEL_ERROR ? LEVEL_WARN : level;
 }
 
 void run_tell_end(struct run *run, const struct run_record *record)
 {
-    char limit[TIME_TEXT_MAX];
+    char what[FAILURE_TEXT_MAX];
+    const struct run_levels *levels = &run->spec.levels;
     struct log_scope scope = scope_of(run);
     scope.outcome = run_outcome_name(record->outcome);
     scope.status = record->status;
     scope.took_ms = now_boot_ms() - run->started_boot_ms;
-    if (record->outcome == OUTCOME_NOT_STARTED) {
+    if (record->outcome == OUTCOME_NOT_STARTED)
         log_event(run->spec.log, EVENT_RUN_FAILED, &scope, "%s", run->why_not_started.text);
-    } else if (record->outcome == OUTCOME_TIMED_OUT) {
-        time_text_span(run->spec.job->timeout_ms, limit);
-        log_event(run->spec.log, EVENT_RUN_FAILED, &scope,
-                  "the command ran longer than %s and was ended (--timeout)", limit);
-    } else if (record->outcome == OUTCOME_STOPPED) {
-        log_event(run->spec.log, EVENT_RUN_STOPPED, &scope, "ended: %s came",
-                  strsignal(run->stop_signal));
-    } else if (record->outcome == OUTCOME_FAILED && !run->facts.has_guard_died) {
-        tell_failed(run, record, &scope);
-    }
-    log_event(run->spec.log, EVENT_RUN_FINISHED, &scope, "the run has ended: %s", scope.outcome);
+    else if (record->outcome == OUTCOME_TIMED_OUT)
+        log_event(run->spec.log, EVENT_RUN_FAILED, &scope, "%s",
+                  describe_failure(run, record, what));
+    else if (record->outcome == OUTCOME_STOPPED)
+        log_event_at(run->spec.log, level_of_stopped(run, record), EVENT_RUN_STOPPED, &scope,
+                     "ended: %s came", strsignal(run->stop_signal));
+    else if (record->outcome == OUTCOME_FAILED && !run->facts.has_guard_died)
+        log_event_at(run->spec.log, levels->failed, EVENT_RUN_FAILED, &scope, "%s",
+                     describe_failure(run, record, what));
+    log_event_at(run->spec.log, levels->usual, EVENT_RUN_FINISHED, &scope, "the run has ended: %s",
+                 scope.outcome);
 }

@@ -4,6 +4,7 @@
 #include "run/run.h"
 
 void run_tell_claim(struct run *run, enum claim_result result);
+void run_tell_retry(struct run *run); /* an attempt failed, and another will be made */
 void run_tell_waits(struct run *run, const struct claim_item *answer);
 void run_tell_early(struct run *run, const struct claim_item *answer);
 void run_tell_lost(struct run *run, const char *other); /* facts: lost_reason or is_out_of_time */

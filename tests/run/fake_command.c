@@ -108,11 +108,11 @@ void command_hold(struct command *command, const char *holder, const char *run_i
 
 void command_start(struct command *command, const struct command_start *start)
 {
-    journal_add("start fence %" PRId64 " slot %s term %" PRId64 " kill %" PRId64 " grace %" PRId64
-                "%s",
-                start->fence, start->slot[0] == '\0' ? "-" : start->slot,
-                journal_ms(start->term_at_boot_ms), journal_ms(start->kill_at_boot_ms),
-                start->grace_ms, start->is_foreground ? " foreground" : "");
+    journal_add(
+        "start fence %" PRId64 " slot %s term %" PRId64 " kill %" PRId64 " grace %" PRId64 "%s%s",
+        start->fence, start->slot[0] == '\0' ? "-" : start->slot,
+        journal_ms(start->term_at_boot_ms), journal_ms(start->kill_at_boot_ms), start->grace_ms,
+        start->is_foreground ? " foreground" : "", start->attempt > 1 ? " again" : "");
 }
 
 void command_move_deadline(struct command *command, int64_t term_at_boot_ms,
@@ -156,7 +156,8 @@ static void free_command(struct handles *handles)
     struct command *command = LIST_OBJECT(handles, struct command, handles);
     void (*closed)(void *owner) = command->closed;
     void *owner = command->owner;
-    fake.command = NULL;
+    if (fake.command == command) /* not of an attempt before the present one */
+        fake.command = NULL;
     free(command);
     if (closed != NULL)
         closed(owner);

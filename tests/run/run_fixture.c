@@ -70,6 +70,7 @@ int run_fixture_tear_down(void **state)
 
 bool run_fixture_try(struct run_fixture *fixture, struct error *err)
 {
+    run_spec_fill(&fixture->spec);
     return run_start(&fixture->run, &fixture->loop, &fixture->spec, on_finished, err);
 }
 

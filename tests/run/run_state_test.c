@@ -29,6 +29,7 @@ static const struct cell grid[RUN_STATE_COUNT][RUN_EVENT_COUNT] =
             {
                 [RUN_EVENT_CLAIM_WON] = GO(START_COMMAND, RUNNING),
                 [RUN_EVENT_CLAIM_ENDED] = GO(FINISH, FINISHED),
+                [RUN_EVENT_NO_GUARD] = {.action = BUG},
                 [RUN_EVENT_NOT_STARTED] = {.action = BUG},
                 [RUN_EVENT_COMMAND_EXITED] = {.action = BUG},
                 [RUN_EVENT_LEASE_LOST] = {.action = BUG},
@@ -37,12 +38,15 @@ static const struct cell grid[RUN_STATE_COUNT][RUN_EVENT_COUNT] =
                 [RUN_EVENT_STOP_ASKED] = GO(CANCEL_CLAIM, CANCELLING),
                 [RUN_EVENT_GUARD_DIED] = GO(CANCEL_CLAIM, CANCELLING),
                 [RUN_EVENT_TREE_EMPTY] = {.action = BUG},
+                [RUN_EVENT_MAY_RETRY] = {.action = BUG},
+                [RUN_EVENT_PAUSE_OVER] = {.action = BUG},
                 [RUN_EVENT_RELEASED] = {.action = BUG},
             },
         [RUN_CANCELLING] =
             {
                 [RUN_EVENT_CLAIM_WON] = {.action = BUG}, /* a cancelled claim undoes it */
                 [RUN_EVENT_CLAIM_ENDED] = GO(FINISH, FINISHED),
+                [RUN_EVENT_NO_GUARD] = {.action = BUG},
                 [RUN_EVENT_NOT_STARTED] = {.action = BUG},
                 [RUN_EVENT_COMMAND_EXITED] = {.action = BUG},
                 [RUN_EVENT_LEASE_LOST] = {.action = BUG},
@@ -51,12 +55,15 @@ static const struct cell grid[RUN_STATE_COUNT][RUN_EVENT_COUNT] =
                 [RUN_EVENT_STOP_ASKED] = {.action = STAYS},
                 [RUN_EVENT_GUARD_DIED] = {.action = STAYS},
                 [RUN_EVENT_TREE_EMPTY] = {.action = STAYS},
+                [RUN_EVENT_MAY_RETRY] = {.action = BUG},
+                [RUN_EVENT_PAUSE_OVER] = {.action = BUG},
                 [RUN_EVENT_RELEASED] = {.action = BUG},
             },
         [RUN_RUNNING] =
             {
                 [RUN_EVENT_CLAIM_WON] = {.action = BUG},
                 [RUN_EVENT_CLAIM_ENDED] = {.action = BUG},
+                [RUN_EVENT_NO_GUARD] = GO(UNDO, UNDOING),
                 [RUN_EVENT_NOT_STARTED] = GO(NONE, CLEARING),
                 [RUN_EVENT_COMMAND_EXITED] = GO(NONE, CLEARING),
                 [RUN_EVENT_LEASE_LOST] = GO(END_LOST, STOPPING),
@@ -65,12 +72,15 @@ static const struct cell grid[RUN_STATE_COUNT][RUN_EVENT_COUNT] =
                 [RUN_EVENT_STOP_ASKED] = GO(STOP, STOPPING),
                 [RUN_EVENT_GUARD_DIED] = GO(NONE, STOPPING),
                 [RUN_EVENT_TREE_EMPTY] = {.action = BUG},
+                [RUN_EVENT_MAY_RETRY] = {.action = BUG},
+                [RUN_EVENT_PAUSE_OVER] = {.action = BUG},
                 [RUN_EVENT_RELEASED] = {.action = BUG},
             },
         [RUN_STOPPING] =
             {
                 [RUN_EVENT_CLAIM_WON] = {.action = BUG},
                 [RUN_EVENT_CLAIM_ENDED] = {.action = BUG},
+                [RUN_EVENT_NO_GUARD] = {.action = BUG},
                 [RUN_EVENT_NOT_STARTED] = GO(NONE, CLEARING),
                 [RUN_EVENT_COMMAND_EXITED] = GO(NONE, CLEARING),
                 [RUN_EVENT_LEASE_LOST] = GO(END_LOST, STOPPING),
@@ -79,12 +89,15 @@ static const struct cell grid[RUN_STATE_COUNT][RUN_EVENT_COUNT] =
                 [RUN_EVENT_STOP_ASKED] = GO(PASS_SIGNAL, STOPPING),
                 [RUN_EVENT_GUARD_DIED] = {.action = STAYS},
                 [RUN_EVENT_TREE_EMPTY] = GO(RELEASE, RELEASING),
+                [RUN_EVENT_MAY_RETRY] = {.action = BUG},
+                [RUN_EVENT_PAUSE_OVER] = {.action = BUG},
                 [RUN_EVENT_RELEASED] = {.action = BUG},
             },
         [RUN_CLEARING] =
             {
                 [RUN_EVENT_CLAIM_WON] = {.action = BUG},
                 [RUN_EVENT_CLAIM_ENDED] = {.action = BUG},
+                [RUN_EVENT_NO_GUARD] = {.action = BUG},
                 [RUN_EVENT_NOT_STARTED] = {.action = BUG},
                 [RUN_EVENT_COMMAND_EXITED] = {.action = BUG},
                 [RUN_EVENT_LEASE_LOST] = GO(END_LOST, CLEARING),
@@ -93,12 +106,32 @@ static const struct cell grid[RUN_STATE_COUNT][RUN_EVENT_COUNT] =
                 [RUN_EVENT_STOP_ASKED] = GO(STOP, CLEARING),
                 [RUN_EVENT_GUARD_DIED] = {.action = STAYS},
                 [RUN_EVENT_TREE_EMPTY] = GO(RELEASE, RELEASING),
+                [RUN_EVENT_MAY_RETRY] = GO(PAUSE, PAUSING),
+                [RUN_EVENT_PAUSE_OVER] = {.action = BUG},
+                [RUN_EVENT_RELEASED] = {.action = BUG},
+            },
+        [RUN_PAUSING] =
+            {
+                [RUN_EVENT_CLAIM_WON] = {.action = BUG},
+                [RUN_EVENT_CLAIM_ENDED] = {.action = BUG},
+                [RUN_EVENT_NO_GUARD] = {.action = BUG},
+                [RUN_EVENT_NOT_STARTED] = {.action = BUG},
+                [RUN_EVENT_COMMAND_EXITED] = {.action = BUG},
+                [RUN_EVENT_LEASE_LOST] = GO(RELEASE, RELEASING),
+                [RUN_EVENT_OUT_OF_TIME] = GO(RELEASE, RELEASING),
+                [RUN_EVENT_TIME_UP] = {.action = BUG},
+                [RUN_EVENT_STOP_ASKED] = GO(RELEASE, RELEASING),
+                [RUN_EVENT_GUARD_DIED] = {.action = STAYS},
+                [RUN_EVENT_TREE_EMPTY] = {.action = STAYS},
+                [RUN_EVENT_MAY_RETRY] = {.action = BUG},
+                [RUN_EVENT_PAUSE_OVER] = GO(START_COMMAND, RUNNING),
                 [RUN_EVENT_RELEASED] = {.action = BUG},
             },
         [RUN_RELEASING] =
             {
                 [RUN_EVENT_CLAIM_WON] = {.action = BUG},
                 [RUN_EVENT_CLAIM_ENDED] = {.action = BUG},
+                [RUN_EVENT_NO_GUARD] = {.action = BUG},
                 [RUN_EVENT_NOT_STARTED] = {.action = BUG},
                 [RUN_EVENT_COMMAND_EXITED] = {.action = BUG},
                 [RUN_EVENT_LEASE_LOST] = {.action = STAYS},
@@ -107,12 +140,32 @@ static const struct cell grid[RUN_STATE_COUNT][RUN_EVENT_COUNT] =
                 [RUN_EVENT_STOP_ASKED] = GO(HASTEN_RELEASE, RELEASING),
                 [RUN_EVENT_GUARD_DIED] = {.action = STAYS},
                 [RUN_EVENT_TREE_EMPTY] = {.action = STAYS},
+                [RUN_EVENT_MAY_RETRY] = {.action = BUG},
+                [RUN_EVENT_PAUSE_OVER] = {.action = BUG},
+                [RUN_EVENT_RELEASED] = GO(FINISH, FINISHED),
+            },
+        [RUN_UNDOING] =
+            {
+                [RUN_EVENT_CLAIM_WON] = {.action = BUG},
+                [RUN_EVENT_CLAIM_ENDED] = {.action = BUG},
+                [RUN_EVENT_NO_GUARD] = {.action = BUG},
+                [RUN_EVENT_NOT_STARTED] = {.action = BUG},
+                [RUN_EVENT_COMMAND_EXITED] = {.action = BUG},
+                [RUN_EVENT_LEASE_LOST] = {.action = BUG},
+                [RUN_EVENT_OUT_OF_TIME] = {.action = BUG},
+                [RUN_EVENT_TIME_UP] = {.action = BUG},
+                [RUN_EVENT_STOP_ASKED] = GO(HASTEN_RELEASE, UNDOING),
+                [RUN_EVENT_GUARD_DIED] = {.action = BUG},
+                [RUN_EVENT_TREE_EMPTY] = {.action = BUG},
+                [RUN_EVENT_MAY_RETRY] = {.action = BUG},
+                [RUN_EVENT_PAUSE_OVER] = {.action = BUG},
                 [RUN_EVENT_RELEASED] = GO(FINISH, FINISHED),
             },
         [RUN_FINISHED] =
             {
                 [RUN_EVENT_CLAIM_WON] = {.action = BUG},
                 [RUN_EVENT_CLAIM_ENDED] = {.action = BUG},
+                [RUN_EVENT_NO_GUARD] = {.action = BUG},
                 [RUN_EVENT_NOT_STARTED] = {.action = BUG},
                 [RUN_EVENT_COMMAND_EXITED] = {.action = BUG},
                 [RUN_EVENT_LEASE_LOST] = {.action = BUG},
@@ -121,6 +174,8 @@ static const struct cell grid[RUN_STATE_COUNT][RUN_EVENT_COUNT] =
                 [RUN_EVENT_STOP_ASKED] = {.action = STAYS},
                 [RUN_EVENT_GUARD_DIED] = {.action = STAYS},
                 [RUN_EVENT_TREE_EMPTY] = {.action = STAYS},
+                [RUN_EVENT_MAY_RETRY] = {.action = BUG},
+                [RUN_EVENT_PAUSE_OVER] = {.action = BUG},
                 [RUN_EVENT_RELEASED] = {.action = BUG},
             },
 };
@@ -187,21 +242,23 @@ struct world {
     unsigned lost_count : 1, out_count : 1, up_count : 1;
     unsigned stop_count; /* up to STOPS_MOST */
     unsigned is_releasing : 1, is_released : 1;
+    unsigned has_no_guard : 1;              /* the command could not even be told to start */
+    unsigned is_pausing : 1, is_second : 1; /* between two attempts, and in the second */
 };
 
 enum {
     EMPTY_OF_COMMAND = 1,
     EMPTY_OF_GUARD = 2,
     STOPS_MOST = 2,
-    INDEX_BITS = 3 + 3 + 4 + 2 + 5 + 2 /* all of struct world */
+    INDEX_BITS = 4 + 15 + 2 + 2 /* all of struct world */
 };
 
 static unsigned index_of(const struct world *w)
 {
     const unsigned flags[] = {
-        w->is_claim_over, w->is_cancelled, w->is_won,        w->is_started,
-        w->is_ended,      w->is_empty,     w->is_guard_dead, w->lost_count,
-        w->out_count,     w->up_count,     w->is_releasing,  w->is_released,
+        w->is_claim_over, w->is_cancelled,  w->is_won,       w->is_started, w->is_ended,
+        w->is_empty,      w->is_guard_dead, w->lost_count,   w->out_count,  w->up_count,
+        w->is_releasing,  w->is_released,   w->has_no_guard, w->is_pausing, w->is_second,
     };
     unsigned index = w->state;
     for (size_t i = 0; i < CASE_COUNT(flags); i++)
@@ -209,10 +266,17 @@ static unsigned index_of(const struct world *w)
     return index << 4 | w->empty_told << 2 | w->stop_count;
 }
 
+/* Nothing has come between the start and this. */
+static bool is_fresh(const struct world *w)
+{
+    return !w->is_second && w->lost_count + w->out_count + w->up_count == 0;
+}
+
 /* Whether the surroundings may tell this now, and what is so once they have. */
 static bool can_happen(const struct world *w, enum run_event event, struct world *ret_after)
 {
     bool is_held = w->is_started && !w->is_releasing; /* renewals and alarms are on */
+    bool is_first_told = w->is_won && !w->is_ended && w->stop_count == 0 && !w->is_guard_dead;
     *ret_after = *w;
     switch (event) {
     case RUN_EVENT_CLAIM_WON:
@@ -221,6 +285,10 @@ static bool can_happen(const struct world *w, enum run_event event, struct world
     case RUN_EVENT_CLAIM_ENDED:
         ret_after->is_claim_over = 1;
         return !w->is_claim_over;
+    case RUN_EVENT_NO_GUARD: /* in the very moment of the start */
+        ret_after->has_no_guard = 1;
+        ret_after->is_started = 0;
+        return is_first_told && w->state == RUN_RUNNING && is_fresh(w);
     case RUN_EVENT_NOT_STARTED:
         ret_after->is_ended = 1;
         return w->is_started && !w->is_ended && !w->is_guard_dead;
@@ -235,19 +303,26 @@ static bool can_happen(const struct world *w, enum run_event event, struct world
         return is_held && w->out_count == 0;
     case RUN_EVENT_TIME_UP:
         ret_after->up_count = 1;
-        return is_held && w->up_count == 0;
+        return is_held && !w->is_pausing && w->up_count == 0;
     case RUN_EVENT_STOP_ASKED:
         ret_after->stop_count++;
         return w->stop_count < STOPS_MOST;
     case RUN_EVENT_GUARD_DIED:
         ret_after->is_guard_dead = 1;
-        return !w->is_guard_dead;
+        return !w->is_guard_dead && !w->has_no_guard;
     case RUN_EVENT_TREE_EMPTY: {
         unsigned which = w->is_guard_dead ? EMPTY_OF_GUARD : EMPTY_OF_COMMAND;
         ret_after->is_empty = 1;
         ret_after->empty_told |= which;
         return (w->empty_told & which) == 0 && (w->is_guard_dead || w->is_ended);
     }
+    case RUN_EVENT_MAY_RETRY: /* the run itself says so, in place of tree empty */
+        ret_after->is_empty = ret_after->is_pausing = 1;
+        ret_after->empty_told |= EMPTY_OF_COMMAND;
+        return w->state == RUN_CLEARING && !w->is_second && w->empty_told == 0 &&
+               !w->is_guard_dead && w->lost_count + w->out_count + w->stop_count == 0;
+    case RUN_EVENT_PAUSE_OVER:
+        return w->is_pausing && !w->is_releasing;
     case RUN_EVENT_RELEASED:
         ret_after->is_released = 1;
         return w->is_releasing && !w->is_released;
@@ -265,8 +340,18 @@ static void act(struct world *w, enum run_action action)
     case RUN_ACTION_NONE:
         return;
     case RUN_ACTION_START_COMMAND:
-        assert_true(w->is_won && !w->is_started);
+        assert_true(w->is_won && (!w->is_started || w->is_pausing));
+        w->is_second = w->is_pausing;
         w->is_started = 1;
+        w->is_pausing = w->is_ended = w->is_empty = w->is_guard_dead = 0;
+        w->empty_told = w->up_count = 0;
+        return;
+    case RUN_ACTION_PAUSE:
+        assert_true(w->is_empty && w->is_pausing);
+        return;
+    case RUN_ACTION_UNDO:
+        assert_true(w->is_won && w->has_no_guard);
+        w->is_releasing = 1;
         return;
     case RUN_ACTION_CANCEL_CLAIM:
         assert_false(w->is_claim_over || w->is_cancelled);

@@ -252,9 +252,67 @@ static void run__time_up_while_leftovers_are_waited_for__timed_out(void **state)
     assert_int_equal(journal_count("finished 124"), 1);
 }
 
+/* ---- retries -------------------------------------------------------------------------------- */
+
+static void retries__command_fails_once__started_again_under_the_same_lease(void **state)
+{
+    struct run_fixture *fixture = *state;
+    fixture->job.retries = 2;
+    fixture->job.retry_delay_ms = 50000;
+    run_fixture_start_running(fixture);
+    run_fixture_end_command(W_EXITCODE(3, 0));
+    run_fixture_run_to(fixture, 50000); /* renewed meanwhile */
+    fake_command_started(100);
+    run_fixture_end_command(W_EXITCODE(0, 0));
+    run_fixture_run_to_end(fixture);
+    assert_string_equal(journal_text(),
+                        STARTED "42850 renew within 5000\n"
+                                "42850 deadline term 214250 kill 219250\n"
+                                "50000 guard for nightly\n"
+                                "50000 hold\n"
+                                "50000 start fence 7 slot - term 214250 kill 219250 grace 5000 "
+                                "again\n"
+                                "50000 dismiss\n"
+                                "50000 release succeeded 0 within 2500\n"
+                                "50001 dismiss\n"
+                                "50001 finished 0\n");
+    assert_events("debug claim_won\nwarn attempt_failed\ndebug run_finished\n");
+}
+
+static void retries__all_fail__the_last_status_is_the_runs(void **state)
+{
+    struct run_fixture *fixture = *state;
+    fixture->job.retries = 1;
+    fixture->job.retry_delay_ms = 1000;
+    run_fixture_start_running(fixture);
+    run_fixture_end_command(W_EXITCODE(3, 0));
+    run_fixture_run_to(fixture, 1000);
+    fake_command_started(100);
+    run_fixture_end_command(W_EXITCODE(4, 0));
+    run_fixture_run_to_end(fixture);
+    assert_events("debug claim_won\nwarn attempt_failed\nwarn run_failed\ndebug run_finished\n");
+    assert_int_equal(fixture->run.exit_code, 4);
+}
+
+static void retries__stopped_in_the_pause__released_as_stopped(void **state)
+{
+    struct run_fixture *fixture = *state;
+    fixture->job.retries = 1;
+    fixture->job.retry_delay_ms = 1000;
+    run_fixture_start_running(fixture);
+    run_fixture_end_command(W_EXITCODE(3, 0));
+    run_signal(&fixture->run, SIGTERM);
+    run_fixture_run_to_end(fixture);
+    assert_int_equal(fixture->run.record.outcome, OUTCOME_STOPPED);
+    assert_int_equal(fixture->run.attempt, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        CASE(retries__command_fails_once__started_again_under_the_same_lease),
+        CASE(retries__all_fail__the_last_status_is_the_runs),
+        CASE(retries__stopped_in_the_pause__released_as_stopped),
         CASE(run__command_succeeds__released_and_0),
         CASE(run__command_fails__its_status),
         CASE(run__command_killed_by_another__128_and_signal),
