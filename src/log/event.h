@@ -33,7 +33,7 @@ enum event {
     EVENT_GUARD_DIED,
     EVENT_LEFTOVERS,
     EVENT_RUN_FINISHED,
-    EVENT_RUN_FAILED, /* not started, ended by timeout: what leaserun itself must say of it */
+    EVENT_RUN_FAILED,     /* not started, ended by timeout: what leaserun itself must say of it */
     EVENT_ATTEMPT_FAILED, /* and another follows, under the same lease */
     EVENT_RUN_STOPPED,
     EVENT_RUN_ABANDONED,
