@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: ISC */
+/* Which dates and times of day a calendar schedule names, without zone. For cron*.c alone. */
+#pragma once
+#include "cron/cron.h"
+
+/* Days of the month that match: bits 1 to 31. */
+uint32_t cron_day_mask(const struct cron *cron, int64_t year, int month);
+
+/* The first match in [from, before), local seconds since 1970; INT64_MIN when there is none. */
+int64_t cron_day_next(const struct cron *cron, int64_t from_s, int64_t before_s);
+
+/* True when no date of the calendar matches. */
+bool cron_day_is_never(const struct cron *cron);
