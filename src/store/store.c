@@ -8,6 +8,7 @@
 #include "base/time_text.h"
 #include "build_id.h"
 #include "loop/alarm.h"
+#include "store/stand_in.h"
 #include "store/store_backend.h"
 
 #include <dlfcn.h>
@@ -39,11 +40,18 @@ struct scheme {
     const char *prefix;
     const char *module;
     const char *needs;
+    bool has_stand_ins;
 };
 
 static const struct scheme schemes[] = {
-    {.prefix = "postgresql:", .module = "leaserun-postgresql.so", .needs = "libpq"},
-    {.prefix = "postgres:", .module = "leaserun-postgresql.so", .needs = "libpq"},
+    {.prefix = "postgresql:",
+     .module = "leaserun-postgresql.so",
+     .needs = "libpq",
+     .has_stand_ins = true},
+    {.prefix = "postgres:",
+     .module = "leaserun-postgresql.so",
+     .needs = "libpq",
+     .has_stand_ins = true},
     {.prefix = "sqlite:", .module = "leaserun-sqlite.so", .needs = "libsqlite3"},
 };
 
@@ -64,6 +72,18 @@ bool store_check_url(const char *url, struct error *err)
                      "connection string)");
 }
 
+static void *open_module(const struct scheme *scheme, const char *folder, const char *url,
+                         const char *path)
+{
+    struct stand_ins stand_ins = {0};
+    if (scheme->has_stand_ins)
+        stand_in_load(folder, url, &stand_ins);
+    void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL); /* a missing symbol shows here or never */
+    if (module == NULL && stand_in_unload(&stand_ins))
+        module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return module;
+}
+
 static const struct store_backend *load(const char *url, void **ret_module, struct error *err)
 {
     char path[PATH_MAX];
@@ -74,7 +94,7 @@ static const struct store_backend *load(const char *url, void **ret_module, stru
     if (!program_folder(folder, sizeof folder, err))
         return NULL;
     snprintf(path, sizeof path, "%.4000s/%s", folder, scheme->module);
-    void *module = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    void *module = open_module(scheme, folder, url, path);
     if (module == NULL) {
         error_set(err, ERROR_CONFIG, "the store module cannot be loaded (is %s installed?): %s",
                   scheme->needs, dlerror());

@@ -6,6 +6,7 @@ How it answers a client that connects (after which it asks for no password):
 
   refuse       with a fault full of control characters      refuse-big    with one of 1 MB
   noise        with random bytes                            endless       with settings, for ever
+  kerberos     with the demand to log in by GSSAPI
 How it answers the first question:
 
   no-clock     with no row        odd-clock     with a row of other columns
@@ -82,6 +83,7 @@ def for_ever(connection, piece):
 
 
 GREETINGS = {
+    'kerberos': message(b'R', struct.pack('!I', 7)),
     'refuse': fault(NASTY, b'28000', b'FATAL'),
     'refuse-big': fault(b'A\x1b' * 500000, b'53300', b'FATAL'),
     'noise': os.urandom(200000),
