@@ -4,19 +4,21 @@
 #include "cron/cron_day.h"
 #include "cron/cron_hash.h"
 
+#include <stdlib.h>
+
 #define SMALL_CHANGE_S (3 * 3600) /* a change of the clock below this is put right: cron(8) */
 #define EARLIEST_S     (-INT64_C(62135596800)) /* the year 1 */
 
-static bool is_wildcard(const struct cron *cron)
+bool cron_puts_right(const struct cron *cron, const struct zone_span *change)
 {
-    return cron->stars & (1U << CRON_SECOND | 1U << CRON_MINUTE | 1U << CRON_HOUR);
+    bool is_wildcard = cron->stars & (1U << CRON_SECOND | 1U << CRON_MINUTE | 1U << CRON_HOUR);
+    return !is_wildcard && abs(change->offset_s - change->previous_offset_s) < SMALL_CHANGE_S;
 }
 
 /* Local times that the clock skipped when the span began, made up for at its start. */
 static bool is_due_at_change(const struct cron *cron, const struct zone_span *span)
 {
-    int64_t skipped_s = span->offset_s - span->previous_offset_s;
-    return skipped_s > 0 && skipped_s < SMALL_CHANGE_S && !is_wildcard(cron) &&
+    return span->offset_s > span->previous_offset_s && cron_puts_right(cron, span) &&
            cron_day_next(cron, span->start_s + span->previous_offset_s,
                          span->start_s + span->offset_s) != INT64_MIN;
 }
@@ -25,8 +27,7 @@ static bool is_due_at_change(const struct cron *cron, const struct zone_span *sp
 static int64_t first_local(const struct cron *cron, const struct zone_span *span, int64_t from_s)
 {
     int64_t local_s = from_s + span->offset_s;
-    int64_t repeated_s = span->previous_offset_s - span->offset_s;
-    if (repeated_s <= 0 || repeated_s >= SMALL_CHANGE_S || is_wildcard(cron))
+    if (span->offset_s >= span->previous_offset_s || !cron_puts_right(cron, span))
         return local_s;
     int64_t passed_s = span->start_s + span->previous_offset_s;
     return local_s > passed_s ? local_s : passed_s;
