@@ -315,13 +315,9 @@ static void granted_role__whole_life__needs_no_more(void **state)
 {
     struct pg_fixture *fixture = *state;
     int keep = fixture->client_count;
-    char *quoted = PQescapeIdentifier(fixture->person, fixture->schema, strlen(fixture->schema));
     pg_person(fixture, "DROP ROLE IF EXISTS granted");
     pg_person(fixture, "CREATE ROLE granted LOGIN");
-    pg_person(fixture, "GRANT USAGE ON SCHEMA %s TO granted", quoted);
-    pg_person(fixture, "GRANT USAGE ON SEQUENCE fence_seq TO granted");
-    pg_person(fixture, "GRANT SELECT, INSERT, UPDATE, DELETE ON leases, runs TO granted");
-    pg_person(fixture, "GRANT SELECT ON schema_version TO granted");
+    pg_person_grant(fixture, "granted");
     pg_person(fixture, "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC");
     char *url = pg_fixture_url_as("granted", "postgres", "");
     struct pg_client *client = pg_client_open(fixture, url, NULL);
@@ -342,7 +338,6 @@ static void granted_role__whole_life__needs_no_more(void **state)
     close_clients(fixture, keep);
     pg_person(fixture, "DROP OWNED BY granted");
     pg_person(fixture, "DROP ROLE granted");
-    PQfreemem(quoted);
     free(url);
 }
 

@@ -146,7 +146,7 @@ static void ignore_notice(void *owner, const PGresult *result)
 const char *pg_person(struct pg_fixture *fixture, const char *format, ...)
 {
     static PGresult *result;
-    char sql[4096];
+    char sql[16384];
     va_list args;
     va_start(args, format);
     vsnprintf(sql, sizeof sql, format, args);
@@ -156,6 +156,23 @@ const char *pg_person(struct pg_fixture *fixture, const char *format, ...)
     if (PQresultStatus(result) != PGRES_TUPLES_OK && PQresultStatus(result) != PGRES_COMMAND_OK)
         fail_msg("%s: %s", sql, PQresultErrorMessage(result));
     return PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "";
+}
+
+void pg_person_grant(struct pg_fixture *fixture, const char *role)
+{
+    struct error err;
+    char *url = mem_strdup(pg_fixture_url()), *schema = mem_strdup(fixture->schema), *sql;
+    const struct store_config config = {.url = url, .schema = schema};
+    if (!store_print_sql(&config, &sql, &err))
+        fail_msg("%s", err.text);
+    for (char *line, *rest = sql; (line = strsep(&rest, "\n")) != NULL;) {
+        char *end = strstr(line, "app_role;");
+        if (strncmp(line, "-- GRANT ", 9) == 0 && end != NULL)
+            pg_person(fixture, "%.*s%s", (int)(end - line - 3), line + 3, role);
+    }
+    free(sql);
+    free(url);
+    free(schema);
 }
 
 int64_t pg_person_number(struct pg_fixture *fixture, const char *sql)

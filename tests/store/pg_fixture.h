@@ -54,6 +54,8 @@ void pg_fixture_turn_ms(struct pg_fixture *fixture, int64_t ms);
 /* One statement by hand; %s-free printf. Returns the first value, valid until the next. */
 const char *pg_person(struct pg_fixture *fixture, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* What init --print-sql grants, on the fixture's schema. */
+void pg_person_grant(struct pg_fixture *fixture, const char *role);
 int64_t pg_person_number(struct pg_fixture *fixture, const char *sql);
 
 const char *pg_fixture_key(struct pg_fixture *fixture);

@@ -1,31 +1,25 @@
 /* SPDX-License-Identifier: ISC */
 #include "base/mem.h"
 #include "store/postgresql/pg_ops.h"
+#include "store/postgresql/pg_rights.h"
 #include "store/postgresql/pg_row.h"
 #include "store/postgresql/pg_schema.h"
 #include "store/postgresql/pg_sql.h"
+#include "store/postgresql/pg_state.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* What a person should know before they trust this store: from the catalog (step 0), and when
  * everything is there and may be read, from the tables (step 1). */
 
-static const char state_sql[] =
-    "SELECT (SELECT !max(version) FROM @schema_version) AS version, (SELECT v.oldest_reader "
-    "FROM @schema_version AS v ORDER BY v.version DESC LIMIT 1) AS oldest_reader, "
-    "COALESCE(!pg_sequence_last_value(@@fence_seq), 0) AS last_fence, "
-    "COALESCE(GREATEST((SELECT !max(fence) FROM @leases), (SELECT !max(fence) FROM @runs)), "
-    "0) AS highest_fence, #server";
-
 void pg_inspect_build(struct pg_task *task, struct pg_statement *statement)
 {
     if (task->step == 0) {
-        statement->sql = pg_sql_expand(pg_schema_facts_sql, task->schema);
+        statement->sql = pg_sql_expand(pg_facts_sql, task->schema);
         pg_statement_add(statement, mem_strdup(task->schema));
     } else {
-        statement->sql = pg_sql_expand(state_sql, task->schema);
+        statement->sql = pg_sql_expand(pg_state_sql, task->schema);
     }
 }
 
@@ -48,15 +42,8 @@ static void add_note(struct inspection *inspection, char *owned_text)
 
 static const char *setting(const PGresult *facts, const char *name)
 {
-    const char *value = pg_schema_fact(facts, "setting", name, "");
+    const char *value = pg_facts_find(facts, "setting", name, "");
     return value == NULL ? "" : value;
-}
-
-/* What is of another kind has no rights here: that is told as a fault of its own. */
-static bool lacks_right(const PGresult *facts, const char *name, const char *right)
-{
-    const char *value = pg_schema_fact(facts, "right", name, right);
-    return value != NULL && value[0] != 't';
 }
 
 /* Missing objects come as one fault: init makes them all. */
@@ -66,7 +53,7 @@ static bool find_missing(const PGresult *facts, const char *schema, struct inspe
     struct text ignored TEXT_AUTODONE = TEXT_INIT;
     if (!pg_schema_add_script(facts, schema, &ignored))
         return false;
-    if (pg_schema_fact(facts, "schema", schema, "") == NULL)
+    if (pg_facts_find(facts, "schema", schema, "") == NULL)
         error_set(&err, ERROR_CONFIG,
                   "the schema \"%s\" does not exist in this database: create it with \"leaserun "
                   "init\"",
@@ -78,33 +65,6 @@ static bool find_missing(const PGresult *facts, const char *schema, struct inspe
                   schema);
     add_fault(inspection, &err);
     return true;
-}
-
-static void check_right(const PGresult *facts, const char *schema, const char *name,
-                        const char *right, struct inspection *inspection)
-{
-    struct error err;
-    if (!lacks_right(facts, name, right))
-        return;
-    bool is_schema = strcmp(name, "schema") == 0;
-    error_set(&err, ERROR_CONFIG,
-              "this role lacks the right %s on %s\"%s\"%s%s: \"leaserun init --print-sql\" shows "
-              "the grants",
-              right, is_schema ? "schema " : "", schema, is_schema ? "" : ".",
-              is_schema ? "" : name);
-    add_fault(inspection, &err);
-}
-
-static void check_rights(const PGresult *facts, const char *schema, struct inspection *inspection)
-{
-    static const char *const rights[] = {"SELECT", "INSERT", "UPDATE", "DELETE"};
-    check_right(facts, schema, "schema", "USAGE", inspection);
-    check_right(facts, schema, "fence_seq", "USAGE", inspection);
-    for (size_t t = 0; pg_schema_tables[t] != NULL; t++) {
-        bool is_only_read = strcmp(pg_schema_tables[t], "schema_version") == 0;
-        for (size_t r = 0; r < (is_only_read ? 1 : sizeof rights / sizeof rights[0]); r++)
-            check_right(facts, schema, pg_schema_tables[t], rights[r], inspection);
-    }
 }
 
 static void check_server(const PGresult *facts, struct inspection *inspection)
@@ -174,7 +134,7 @@ static enum pg_next read_facts(struct pg_task *task, const PGresult *facts)
     note_settings(task, facts, inspection);
     note_indexes(facts, inspection);
     if (!find_missing(facts, task->schema, inspection))
-        check_rights(facts, task->schema, inspection);
+        pg_rights_find_faults(facts, task->schema, add_fault, inspection);
     pg_schema_find_faults(facts, task->schema, add_fault, inspection);
     return inspection->fault_count == 0 ? PG_NEXT_STEP : PG_NEXT_DONE;
 }
@@ -183,33 +143,7 @@ static enum pg_next read_facts(struct pg_task *task, const PGresult *facts)
 
 static enum pg_next read_state(struct pg_task *task, const PGresult *result)
 {
-    struct inspection *inspection = &task->request->u.inspection;
-    struct error err;
-    int64_t version = pg_row_int64(result, 0, "version", 0);
-    int64_t oldest_reader = pg_row_int64(result, 0, "oldest_reader", 0);
-    int64_t last_fence = pg_row_int64(result, 0, "last_fence", 0);
-    int64_t highest_fence = pg_row_int64(result, 0, "highest_fence", 0);
-    if (version == 0) {
-        error_set(&err, ERROR_CONFIG,
-                  "\"%s\".schema_version is empty: the schema was not made by "
-                  "\"leaserun init\"",
-                  task->schema);
-        add_fault(inspection, &err);
-    }
-    if (oldest_reader > PG_SCHEMA_VERSION) {
-        error_set(&err, ERROR_CONFIG,
-                  "the schema \"%s\" is for newer programs (its oldest reader is version %" PRId64
-                  ", this one is %d): install a newer leaserun",
-                  task->schema, oldest_reader, PG_SCHEMA_VERSION);
-        add_fault(inspection, &err);
-    }
-    if (last_fence < highest_fence) {
-        error_set(&err, ERROR_CONFIG,
-                  "\"%s\".fence_seq stands at %" PRId64 ", behind the fence %" PRId64
-                  " that was given already (restored from a dump?): set it with setval",
-                  task->schema, last_fence, highest_fence);
-        add_fault(inspection, &err);
-    }
+    pg_state_find_faults(result, task->schema, add_fault, &task->request->u.inspection);
     return PG_NEXT_DONE;
 }
 

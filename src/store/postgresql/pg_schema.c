@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 #include "store/postgresql/pg_schema.h"
 
+#include "store/postgresql/pg_functions.h"
 #include "store/postgresql/pg_ops.h"
-#include "store/postgresql/pg_row.h"
+#include "store/postgresql/pg_rights.h"
 #include "store/postgresql/pg_sql.h"
 
 #include <stdlib.h>
@@ -72,6 +73,35 @@ static const struct object objects[] = {
         .sql = "CREATE INDEX IF NOT EXISTS runs_once ON @runs (key) WHERE is_once;\n",
     },
     {
+        .name = "steps",
+        .kind = 'r',
+        .sql = "CREATE TABLE IF NOT EXISTS @steps (\n"
+               "    run_id !text COLLATE !\"C\" NOT NULL,\n"
+               "    seq !int8 NOT NULL,\n"
+               "    name !text COLLATE !\"C\" NOT NULL,\n"
+               "    state !text COLLATE !\"C\" NOT NULL,\n"
+               "    command_hash !text COLLATE !\"C\" NOT NULL,\n"
+               "    call_nonce !text COLLATE !\"C\" NOT NULL,\n"
+               "    fence !int8 NOT NULL,\n"
+               "    attempts !int4 NOT NULL,\n"
+               "    status !int4,\n"
+               "    data !bytea,\n"
+               "    started_at !timestamptz NOT NULL,\n"
+               "    finished_at !timestamptz,\n"
+               "    PRIMARY KEY (run_id, seq),\n"
+               "    UNIQUE (run_id, name)\n"
+               ");\n",
+    },
+    {
+        .name = "fences", /* the highest fence that wrote, by key: require_fence_v1's memory */
+        .kind = 'r',
+        .sql = "CREATE TABLE IF NOT EXISTS @fences (\n"
+               "    key !text COLLATE !\"C\" PRIMARY KEY,\n"
+               "    fence !int8 NOT NULL,\n"
+               "    seen_at !timestamptz NOT NULL\n"
+               ") WITH (fillfactor = 50);\n",
+    },
+    {
         .name = "schema_version",
         .kind = 'r',
         .sql = "CREATE TABLE IF NOT EXISTS @schema_version (\n"
@@ -83,8 +113,6 @@ static const struct object objects[] = {
     },
 };
 #define OBJECT_COUNT (sizeof objects / sizeof objects[0])
-
-const char *const pg_schema_tables[] = {"leases", "runs", "schema_version", NULL};
 
 struct column {
     const char *table;
@@ -120,6 +148,21 @@ static const struct column columns[] = {
     {"runs", "outcome", "text C"},
     {"runs", "status", "integer"},
     {"runs", "abandoned_by", "text C"},
+    {"steps", "run_id", "text C"},
+    {"steps", "seq", "bigint"},
+    {"steps", "name", "text C"},
+    {"steps", "state", "text C"},
+    {"steps", "command_hash", "text C"},
+    {"steps", "call_nonce", "text C"},
+    {"steps", "fence", "bigint"},
+    {"steps", "attempts", "integer"},
+    {"steps", "status", "integer"},
+    {"steps", "data", "bytea"},
+    {"steps", "started_at", "timestamp with time zone"},
+    {"steps", "finished_at", "timestamp with time zone"},
+    {"fences", "key", "text C"},
+    {"fences", "fence", "bigint"},
+    {"fences", "seen_at", "timestamp with time zone"},
     {"schema_version", "version", "integer"},
     {"schema_version", "oldest_reader", "integer"},
 };
@@ -127,104 +170,90 @@ static const struct column columns[] = {
 struct uniqueness {
     const char *table;
     const char *columns;
+    const char *why; /* what could happen twice without it */
 };
 
 static const struct uniqueness uniquenesses[] = {
-    {"leases", "key"},
-    {"runs", "run_id"},
-    {"runs", "key,slot"},
+    {"leases", "key", "two claims can both win"},
+    {"runs", "run_id", "a run can be recorded twice"},
+    {"runs", "key,slot", "a slot can start twice"},
+    {"steps", "run_id,seq", "two steps can have one position"},
+    {"steps", "run_id,name", "a step can be done twice"},
+    {"fences", "key", "two writers of a key can pass at once"},
 };
-
-/* ---- what there is ----------------------------------------------------------------------- */
-
-#define OF_SCHEMA "JOIN !pg_namespace AS n ON n.oid {=} c.relnamespace AND n.nspname {=} $1::!text "
-
-const char pg_schema_facts_sql[] =
-    "SELECT f.what, f.name, f.part, f.detail, #server FROM ("
-    "SELECT 'schema' AS what, n.nspname::!text AS name, '' AS part, '' AS detail "
-    "FROM !pg_namespace AS n WHERE n.nspname {=} $1::!text "
-    "UNION ALL SELECT 'right', 'schema', 'USAGE', !has_schema_privilege(n.oid, 'USAGE')::!text "
-    "FROM !pg_namespace AS n WHERE n.nspname {=} $1::!text "
-    "UNION ALL SELECT 'relation', c.relname::!text, '', c.relkind::!text "
-    "FROM !pg_class AS c " OF_SCHEMA
-    "UNION ALL SELECT 'column', c.relname::!text, a.attname::!text, "
-    "!replace(!format_type(a.atttypid, a.atttypmod), 'pg_catalog.', '') {||} CASE WHEN o.collname "
-    "{=} 'C' THEN ' C' ELSE '' END "
-    "FROM !pg_class AS c " OF_SCHEMA "JOIN !pg_attribute AS a ON a.attrelid {=} c.oid "
-    "LEFT JOIN !pg_collation AS o ON o.oid {=} a.attcollation "
-    "WHERE a.attnum {>} 0 AND NOT a.attisdropped AND c.relkind {=} 'r' "
-    "UNION ALL SELECT 'unique', c.relname::!text, (SELECT !string_agg(a.attname::!text, ',' "
-    "ORDER BY k.n) FROM !unnest(i.indkey::!int2[]) WITH ORDINALITY AS k (attnum, n) "
-    "JOIN !pg_attribute AS a ON a.attrelid {=} c.oid AND a.attnum {=} k.attnum "
-    "WHERE k.n {<=} i.indnkeyatts), '' FROM !pg_class AS c " OF_SCHEMA
-    "JOIN !pg_index AS i ON i.indrelid {=} c.oid WHERE i.indisunique AND i.indisvalid "
-    "AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL "
-    "UNION ALL SELECT 'index', c.relname::!text, x.relname::!text, '' FROM !pg_class AS "
-    "c " OF_SCHEMA
-    "JOIN !pg_index AS i ON i.indrelid {=} c.oid JOIN !pg_class AS x ON x.oid {=} i.indexrelid "
-    "UNION ALL SELECT 'right', c.relname::!text, r.name, "
-    "!has_table_privilege(c.oid, r.name)::!text FROM !pg_class AS c " OF_SCHEMA
-    "CROSS JOIN (VALUES ('SELECT'), ('INSERT'), ('UPDATE'), ('DELETE')) AS r (name) "
-    "WHERE c.relkind {=} 'r' "
-    "UNION ALL SELECT 'right', c.relname::!text, 'USAGE', "
-    "!has_sequence_privilege(c.oid, 'USAGE')::!text FROM !pg_class AS c " OF_SCHEMA
-    "WHERE c.relkind {=} 'S' "
-    "UNION ALL SELECT 'setting', s.name, '', !current_setting(s.name) FROM (VALUES "
-    "('server_version'), ('server_encoding'), ('synchronous_commit'), "
-    "('default_transaction_isolation'), ('transaction_read_only')) AS s (name) "
-    "UNION ALL SELECT 'setting', 'backend_pid', '', !pg_backend_pid()::!text "
-    "UNION ALL SELECT 'setting', 'in_recovery', '', !pg_is_in_recovery()::!text "
-    ") AS f";
-
-const char *pg_schema_fact(const PGresult *facts, const char *what, const char *name,
-                           const char *part)
-{
-    for (int row = 0; row < PQntuples(facts); row++)
-        if (strcmp(pg_row_text(facts, row, "what"), what) == 0 &&
-            strcmp(pg_row_text(facts, row, "name"), name) == 0 &&
-            strcmp(pg_row_text(facts, row, "part"), part) == 0)
-            return pg_row_text(facts, row, "detail");
-    return NULL;
-}
 
 /* ---- the two compared -------------------------------------------------------------------- */
 
-void pg_schema_find_faults(const PGresult *facts, const char *schema, pg_schema_fault_cb found,
+static bool is_table(const PGresult *facts, const char *name)
+{
+    const char *kind = pg_facts_find(facts, "relation", name, "");
+    return kind != NULL && (kind[0] == 'r' || kind[0] == 'p');
+}
+
+static void check_object(const PGresult *facts, const char *schema, const struct object *object,
+                         struct error *ret_fault)
+{
+    const char *kind = pg_facts_find(facts, "relation", object->name, "");
+    bool is_right = kind == NULL || kind[0] == object->kind ||
+                    (object->kind == 'r' && is_table(facts, object->name));
+    if (!is_right)
+        error_set(ret_fault, ERROR_CONFIG,
+                  "\"%s\".%s is another kind of object (relkind %s) than leaserun's (%c): use "
+                  "another schema (\"leaserun init --schema NAME\")",
+                  schema, object->name, kind, object->kind);
+}
+
+static void check_column(const PGresult *facts, const char *schema, const struct column *column,
+                         struct error *ret_fault)
+{
+    const char *type = pg_facts_find(facts, "column", column->table, column->name);
+    if (!is_table(facts, column->table) || (type != NULL && strcmp(type, column->type) == 0))
+        return;
+    error_set(ret_fault, ERROR_CONFIG,
+              "\"%s\".%s: the column %s is %s and must be %s: another program's table, or an "
+              "altered one; put it right, or use another schema",
+              schema, column->table, column->name, type == NULL ? "missing" : type, column->type);
+}
+
+static void check_uniqueness(const PGresult *facts, const char *schema,
+                             const struct uniqueness *uniqueness, struct error *ret_fault)
+{
+    if (!is_table(facts, uniqueness->table) ||
+        pg_facts_find(facts, "unique", uniqueness->table, uniqueness->columns) != NULL)
+        return;
+    error_set(ret_fault, ERROR_CONFIG,
+              "\"%s\".%s has no unique constraint on (%s), without which %s: add it (ALTER TABLE "
+              "... ADD UNIQUE)",
+              schema, uniqueness->table, uniqueness->columns, uniqueness->why);
+}
+
+static void tell(struct error *fault, pg_fault_cb found, void *owner)
+{
+    if (fault->kind != ERROR_NONE)
+        found(owner, fault);
+    fault->kind = ERROR_NONE;
+}
+
+void pg_schema_find_faults(const PGresult *facts, const char *schema, pg_fault_cb found,
                            void *owner)
 {
-    struct error err;
+    struct error fault = {.kind = ERROR_NONE};
     for (size_t i = 0; i < OBJECT_COUNT; i++) {
-        const char *kind = pg_schema_fact(facts, "relation", objects[i].name, "");
-        if (kind == NULL || kind[0] == objects[i].kind)
-            continue;
-        error_set(&err, ERROR_CONFIG,
-                  "\"%s\".%s is another kind of object (relkind %s) than leaserun's (%c): use "
-                  "another schema",
-                  schema, objects[i].name, kind, objects[i].kind);
-        found(owner, &err);
+        check_object(facts, schema, &objects[i], &fault);
+        tell(&fault, found, owner);
     }
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
-        const struct column *c = &columns[i];
-        const char *kind = pg_schema_fact(facts, "relation", c->table, "");
-        const char *type = pg_schema_fact(facts, "column", c->table, c->name);
-        if (kind == NULL || kind[0] != 'r' || (type != NULL && strcmp(type, c->type) == 0))
-            continue;
-        error_set(&err, ERROR_CONFIG, "\"%s\".%s: the column %s is %s and must be %s", schema,
-                  c->table, c->name, type == NULL ? "missing" : type, c->type);
-        found(owner, &err);
+        check_column(facts, schema, &columns[i], &fault);
+        tell(&fault, found, owner);
     }
     for (size_t i = 0; i < sizeof uniquenesses / sizeof uniquenesses[0]; i++) {
-        const struct uniqueness *u = &uniquenesses[i];
-        const char *kind = pg_schema_fact(facts, "relation", u->table, "");
-        if (kind == NULL || kind[0] != 'r' ||
-            pg_schema_fact(facts, "unique", u->table, u->columns) != NULL)
-            continue;
-        error_set(&err, ERROR_CONFIG,
-                  "\"%s\".%s has no unique constraint on (%s): without it two claims can both win",
-                  schema, u->table, u->columns);
-        found(owner, &err);
+        check_uniqueness(facts, schema, &uniquenesses[i], &fault);
+        tell(&fault, found, owner);
     }
+    pg_functions_find_faults(facts, schema, found, owner);
 }
+
+/* ---- creating ---------------------------------------------------------------------------- */
 
 static void add_expanded(struct text *script, const char *template, const char *schema)
 {
@@ -240,7 +269,7 @@ static const char prologue_sql[] = "SET LOCAL lock_timeout = '2s';\n"
 
 static bool is_missing(const PGresult *facts, const char *what, const char *name)
 {
-    return facts == NULL || pg_schema_fact(facts, what, name, "") == NULL;
+    return facts == NULL || pg_facts_find(facts, what, name, "") == NULL;
 }
 
 /* IF NOT EXISTS is for two that create at once; what is there already is not named at all, since
@@ -256,6 +285,12 @@ static bool add_objects(const PGresult *facts, const char *schema, struct text *
         add_expanded(script, objects[i].sql, schema);
         is_anything = true;
     }
+    for (const struct pg_function *f = pg_functions; f->name != NULL; f++) {
+        if (!pg_functions_is_missing(facts, f))
+            continue;
+        pg_functions_add_sql(f, schema, script);
+        is_anything = true;
+    }
     return is_anything;
 }
 
@@ -269,29 +304,9 @@ bool pg_schema_add_script(const PGresult *facts, const char *schema, struct text
     return false;
 }
 
-static const char grants_sql[] =
-    "For the role that leaserun connects as (here app_role), when it is not the owner:\n"
-    "\n"
-    "GRANT USAGE ON SCHEMA @ TO app_role;\n"
-    "GRANT USAGE ON SEQUENCE @fence_seq TO app_role;\n"
-    "GRANT SELECT, INSERT, UPDATE, DELETE ON @leases, @runs TO app_role;\n"
-    "GRANT SELECT ON @schema_version TO app_role;\n";
-
-/* A schema's name may hold a newline, behind which a comment would be over. */
-static void add_comment(struct text *script, const char *lines)
-{
-    while (*lines != '\0') {
-        size_t length = strcspn(lines, "\n");
-        text_add(script, length == 0 ? "--" : "-- ");
-        text_add_bytes(script, lines, length);
-        text_add_char(script, '\n');
-        lines += length + (lines[length] == '\n');
-    }
-}
-
 char *pg_schema_print(const char *schema)
 {
-    struct text script = TEXT_INIT, grants TEXT_AUTODONE = TEXT_INIT;
+    struct text script = TEXT_INIT;
     text_add(&script, "-- What \"leaserun init\" runs. It creates and never alters: running it "
                       "again changes nothing.\n"
                       "BEGIN ISOLATION LEVEL READ COMMITTED;\n");
@@ -299,7 +314,6 @@ char *pg_schema_print(const char *schema)
     add_objects(NULL, schema, &script);
     text_add(&script, "COMMIT;\n");
     text_add_char(&script, '\n');
-    add_expanded(&grants, grants_sql, schema);
-    add_comment(&script, text_string(&grants));
+    pg_rights_add_grants(schema, &script);
     return text_detach(&script);
 }
