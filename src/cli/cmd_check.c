@@ -90,7 +90,7 @@ static int check_store(const struct config *config, bool is_connect)
 /* One file over the defaults, and over it what was typed. */
 static bool read_file(struct options *options, const char *path)
 {
-    struct ini_faults faults = {NULL, NULL, 0};
+    struct ini_faults faults = {0};
     const char *shown = path != NULL ? path : options->config.path;
     MEM_AUTOFREE char *name = mem_strdup(shown == NULL ? CONFIG_PATH : shown);
     if (path != NULL) {

@@ -97,14 +97,16 @@ int cmd_run(struct invocation *invocation)
     struct options *options = &invocation->options;
     if (options->is_dry_run)
         return dry_run(invocation);
+    struct job *job = &options->config.job;
+    if (job->start_within_ms == JOB_START_WITHIN_AUTO)
+        job->start_within_ms = JOB_START_WITHIN_TYPED_MS;
     struct log log = config_open_log(&options->config);
     struct command_plan plan;
     struct error err;
-    if (!command_plan_make(&plan, &options->config.job, options->argv, invocation->environment,
-                           &err))
+    if (!command_plan_make(&plan, job, options->argv, invocation->environment, &err))
         return complain(&err);
     struct run_spec spec = {
-        .job = &options->config.job,
+        .job = job,
         .store = &invocation->store,
         .log = &log,
         .plan = &plan,

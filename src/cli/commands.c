@@ -184,7 +184,7 @@ const struct cli_command cli_commands[] = {
         .manual = "The command has leaserun's descriptors, terminal, environment and folder, and "
                   "leaserun exits as it does. When another holds the lease, the command is not run "
                   "here. When the lease is lost, the command is ended before another may start.",
-        .groups = USES_STORE | SETTING_MASK(SETTING_LOG) | SETTING_MASK(SETTING_JOB),
+        .groups = USES_STORE | SETTING_MASK(SETTING_LOG) | SETTING_OF_RUN,
         .own = run_options,
         .operands_least = 1,
         .operands_most = 1,
@@ -288,7 +288,7 @@ static bool is_for_guard(const struct options *options)
 
 static int settle(struct options *options)
 {
-    struct ini_faults faults = {NULL, NULL, 0};
+    struct ini_faults faults = {0};
     int code = 0;
     if (!options_settle(options, &faults))
         code = say_faults(&faults);

@@ -13,13 +13,6 @@
 #define OPTION_COLUMN 30
 #define NAME_COLUMN   18
 
-static const char *const group_titles[SETTING_GROUP_COUNT] = {
-    [SETTING_FILE] = "Configuration",
-    [SETTING_STORE] = "Store",
-    [SETTING_LOG] = "Log",
-    [SETTING_JOB] = "The run",
-};
-
 static void print_option(const struct setting *setting)
 {
     TEXT_AUTODONE struct text name = TEXT_INIT;
@@ -35,17 +28,16 @@ static void print_option(const struct setting *setting)
     wrap_print(2, text_string(&name), OPTION_COLUMN, text_string(&about));
 }
 
-static void print_group(const struct cli_command *command, enum setting_group group)
+static void print_groups(const struct cli_command *command, unsigned groups, const char *title)
 {
     bool is_titled = false;
-    if ((command->groups & SETTING_MASK(group)) == 0)
-        return;
-    for (size_t i = 0; i < settings_count; i++) {
-        const struct setting *setting = &settings[i];
-        if (setting->group != group || setting->option == NULL || setting->is_hidden)
+    const struct setting *setting = NULL;
+    while ((setting = settings_next(setting)) != NULL) {
+        if ((command->groups & groups & SETTING_MASK(setting->group)) == 0 ||
+            setting->option == NULL || setting->is_hidden)
             continue;
         if (!is_titled)
-            printf("\n%s:\n", group_titles[group]);
+            printf("\n%s:\n", title);
         is_titled = true;
         print_option(setting);
     }
@@ -73,10 +65,10 @@ static int print_command(const struct cli_command *command)
         text_addf(&about, " %s", command->manual);
     wrap_print(0, "", 0, text_string(&about));
     print_own(command);
-    print_group(command, SETTING_JOB);
-    print_group(command, SETTING_STORE);
-    print_group(command, SETTING_LOG);
-    print_group(command, SETTING_FILE);
+    print_groups(command, SETTING_OF_RUN, "The run");
+    print_groups(command, SETTING_MASK(SETTING_STORE), "Store");
+    print_groups(command, SETTING_MASK(SETTING_LOG), "Log");
+    print_groups(command, SETTING_MASK(SETTING_FILE), "Configuration");
     return 0;
 }
 
@@ -144,19 +136,21 @@ static void print_key(const struct setting *setting)
     wrap_print(2, setting->key, NAME_COLUMN, text_string(&about));
 }
 
+/* Calls print for each key that the section tells of. */
+static void each_key(const struct setting_section *section, void (*print)(const struct setting *))
+{
+    const struct setting *setting = NULL;
+    while ((setting = settings_next(setting)) != NULL)
+        if (setting->key != NULL && (section->told & SETTING_MASK(setting->group)) != 0)
+            print(setting);
+}
+
 int help_print_settings(void)
 {
-    const char *gap = "";
-    for (int group = 0; group < SETTING_GROUP_COUNT; group++) {
-        const char *section = settings_section((enum setting_group)group);
-        if (section == NULL)
-            continue;
-        printf("%s[%s]\n", gap, section);
-        gap = "\n";
-        wrap_print(0, "", 2, settings_section_about((enum setting_group)group));
-        for (size_t i = 0; i < settings_count; i++)
-            if (settings[i].group == (enum setting_group)group && settings[i].key != NULL)
-                print_key(&settings[i]);
+    for (const struct setting_section *section = settings_sections; section->name; section++) {
+        printf("%s[%s]\n", section == settings_sections ? "" : "\n", section->title);
+        wrap_print(0, "", 2, section->about);
+        each_key(section, print_key);
     }
     return 0;
 }
@@ -193,16 +187,12 @@ int help_print_sample(void)
     puts("# " CONFIG_PATH ": what leaserun does unless its options say\n"
          "# otherwise. leaserun check finds faults in it; leaserun.ini(5) explains it.\n"
          "# A comment has a line of its own. Values are not quoted.");
-    for (int group = 0; group < SETTING_GROUP_COUNT; group++) {
-        const char *section = settings_section((enum setting_group)group);
-        if (section == NULL)
-            continue;
+    for (const struct setting_section *section = settings_sections; section->name; section++) {
         putchar('\n');
-        print_commented(settings_section_about((enum setting_group)group));
-        printf("[%s]\n", section);
-        for (size_t i = 0; i < settings_count; i++)
-            if (settings[i].group == (enum setting_group)group && settings[i].key != NULL)
-                print_sample_key(&settings[i]);
+        print_commented(section->about);
+        printf(section->example == NULL ? "[%s]\n" : "#[%s]\n",
+               section->example == NULL ? section->name : section->example);
+        each_key(section, print_sample_key);
     }
     return 0;
 }

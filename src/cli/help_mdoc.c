@@ -89,41 +89,43 @@ static void print_option(const struct setting *setting)
     print_details(setting);
 }
 
-static void print_options_of(enum setting_group group, const char *title)
+static void print_options_of(unsigned groups, const char *title)
 {
+    const struct setting *setting = NULL;
     printf(".Ss %s\n.Bl -tag -width Ds\n", title);
-    for (size_t i = 0; i < settings_count; i++)
-        if (settings[i].group == group && settings[i].option != NULL && !settings[i].is_hidden)
-            print_option(&settings[i]);
+    while ((setting = settings_next(setting)) != NULL)
+        if ((groups & SETTING_MASK(setting->group)) != 0 && setting->option != NULL &&
+            !setting->is_hidden)
+            print_option(setting);
     puts(".El");
 }
 
 static void print_options(void)
 {
-    print_options_of(SETTING_JOB, "Options of the run");
-    print_options_of(SETTING_STORE, "Options that name the store");
-    print_options_of(SETTING_LOG, "Options of the log");
-    print_options_of(SETTING_FILE, "Other options");
+    print_options_of(SETTING_OF_RUN, "Options of the run");
+    print_options_of(SETTING_MASK(SETTING_STORE), "Options that name the store");
+    print_options_of(SETTING_MASK(SETTING_LOG), "Options of the log");
+    print_options_of(SETTING_MASK(SETTING_FILE), "Other options");
+}
+
+static void print_key(const struct setting *setting)
+{
+    printf(".It Ic %s No = Ar %s\n", setting->key,
+           setting->argument == NULL ? "yes | no" : setting->argument);
+    print_clause(setting->help, setting->manual);
+    print_details(setting);
 }
 
 static void print_settings(void)
 {
-    for (int group = 0; group < SETTING_GROUP_COUNT; group++) {
-        const char *section = settings_section((enum setting_group)group);
-        if (section == NULL)
-            continue;
-        printf(".Ss [%s]\\&\n", section);
-        print_prose(settings_section_about((enum setting_group)group), 0);
+    for (const struct setting_section *section = settings_sections; section->name; section++) {
+        const struct setting *setting = NULL;
+        printf(".Ss [%s]\\&\n", section->title);
+        print_prose(section->about, 0);
         puts("\n.Bl -tag -width Ds");
-        for (size_t i = 0; i < settings_count; i++) {
-            const struct setting *setting = &settings[i];
-            if (setting->group != (enum setting_group)group || setting->key == NULL)
-                continue;
-            printf(".It Ic %s No = Ar %s\n", setting->key,
-                   setting->argument == NULL ? "yes | no" : setting->argument);
-            print_clause(setting->help, setting->manual);
-            print_details(setting);
-        }
+        while ((setting = settings_next(setting)) != NULL)
+            if (setting->key != NULL && (section->told & SETTING_MASK(setting->group)) != 0)
+                print_key(setting);
         puts(".El");
     }
 }

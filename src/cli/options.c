@@ -44,9 +44,10 @@ static void add_row(struct parsing *parsing, const struct setting *setting)
 static void gather_rows(struct parsing *parsing, const struct cli_command *command)
 {
     parsing->longs = mem_array(3, sizeof *parsing->longs);
-    for (size_t i = 0; i < settings_count; i++)
-        if (settings[i].option != NULL && (command->groups & SETTING_MASK(settings[i].group)) != 0)
-            add_row(parsing, &settings[i]);
+    const struct setting *setting = NULL;
+    while ((setting = settings_next(setting)) != NULL)
+        if (setting->option != NULL && (command->groups & SETTING_MASK(setting->group)) != 0)
+            add_row(parsing, setting);
     for (const struct setting *own = command->own; own != NULL && own->option != NULL; own++)
         add_row(parsing, own);
     struct option *end = parsing->longs + parsing->count;
@@ -57,18 +58,8 @@ static void gather_rows(struct parsing *parsing, const struct cli_command *comma
 
 static void *object_of(struct options *options, const struct setting *setting)
 {
-    switch (setting->group) {
-    case SETTING_FILE:
-    case SETTING_STORE:
-    case SETTING_LOG:
-        return &options->config;
-    case SETTING_JOB:
-        return &options->config.job;
-    case SETTING_COMMAND:
-    case SETTING_GROUP_COUNT:
-        return options;
-    }
-    return options;
+    return setting->group == SETTING_COMMAND ? (void *)options
+                                             : config_object(&options->config, setting);
 }
 
 static bool put_option(struct options *options, const struct setting *setting, const char *value,

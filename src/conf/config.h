@@ -38,13 +38,17 @@ struct config {
     struct schedule_config schedule;
 };
 
+/* The struct that has the setting's member. */
+struct setting;
+void *config_object(struct config *config, const struct setting *setting);
+
 /* Every setting at its default. config_done gives back what it owns, secrets wiped. */
 void config_init(struct config *config);
 void config_done(struct config *config);
 
-/* Reads an ini file over what *config has. A fault of the file, of a key or of a value is added to
- * *faults with its line, all of them in one go, and the answer is false. A missing file is a fault
- * only when must_exist. */
+/* Reads an ini file over what *config has, but for its jobs, which job_table.h reads. A fault of
+ * the file, of a key or of a value is added to *faults with its line, all of them in one go, and
+ * the answer is false. A missing file is a fault only when must_exist. */
 bool config_read(struct config *config, const char *path, bool must_exist,
                  struct ini_faults *faults);
 

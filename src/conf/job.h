@@ -45,7 +45,8 @@ enum job_output {
     JOB_OUTPUT_DISCARD,
 };
 
-#define JOB_START_WITHIN_AUTO (-1) /* until the job's next slot, an hour at most */
+#define JOB_START_WITHIN_AUTO     (-1) /* until the job's next slot, an hour at most; typed: */
+#define JOB_START_WITHIN_TYPED_MS INT64_C(60000)
 
 struct job {
     char *name; /* NULL for a command given on the command line */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* What can be set: settings[] in settings.c is the one table. The parser of leaserun.ini, that of
- * the command line, their complaints, help, sample and manual all read its rows. */
+/* What can be set: one table, whose rows stand by topic in settings_general.c, settings_run.c and
+ * settings_job.c. The parser of leaserun.ini, that of the command line, their complaints, help,
+ * sample and manual all read them. */
 #pragma once
 #include "base/error.h"
 #include "conf/value.h"
@@ -9,17 +10,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whose setting: decides which commands take it as an option, in which section it is a key, and
+/* Whose setting: decides which commands take it as an option, in which sections it is a key, and
  * which struct its offset is of. */
 enum setting_group {
-    SETTING_FILE,    /* every command that reads leaserun.ini; struct config */
-    SETTING_STORE,   /* commands that use the store, [store]; struct config */
-    SETTING_LOG,     /* run, [log]; struct config */
-    SETTING_JOB,     /* run, [defaults]; struct job */
-    SETTING_COMMAND, /* of one command alone, in commands.c; struct options */
-    SETTING_GROUP_COUNT
+    SETTING_FILE,     /* every command that reads leaserun.ini; struct config */
+    SETTING_STORE,    /* commands that use the store, [store]; struct config */
+    SETTING_LOG,      /* run, [log]; struct config */
+    SETTING_SCHEDULE, /* [schedule]; struct config */
+    SETTING_RUN,      /* run, [defaults]; struct job */
+    SETTING_JOB,      /* run, [defaults], [job NAME]; struct job */
+    SETTING_TABLE,    /* [job NAME]; struct job */
+    SETTING_COMMAND,  /* of one command alone, in commands.c; struct options */
 };
 #define SETTING_MASK(group) (1u << (group))
+#define SETTING_OF_RUN      (SETTING_MASK(SETTING_RUN) | SETTING_MASK(SETTING_JOB))
 
 enum setting_type {
     SETTING_TEXT,     /* char *, owned by the struct */
@@ -39,7 +43,8 @@ struct setting {
     const char *argument; /* as help shows it: "DURATION"; NULL for a switch */
     const char *initial;  /* the default as text; NULL: none */
     int64_t least, most;  /* of a number; most 0: no upper bound */
-    const char *endless;  /* a word for "without end" (INT64_MAX); NULL: there is none */
+    const char *word;     /* a word that a number may be instead; NULL: there is none */
+    int64_t word_value;
     const struct value_choice *choices;
     const char *example; /* the value in the sample where there is no default */
     const char *help;    /* one line of help */
@@ -47,15 +52,28 @@ struct setting {
     bool is_hidden;      /* not in help and manual */
 };
 
-extern const struct setting settings[];
-extern const size_t settings_count;
+/* The row behind previous, the first one for NULL; NULL behind the last. */
+const struct setting *settings_next(const struct setting *previous);
 
-/* Section of a group in leaserun.ini ("store"), NULL for none; and one sentence on the section. */
-const char *settings_section(enum setting_group group);
-const char *settings_section_about(enum setting_group group);
+/* A section of leaserun.ini. */
+struct setting_section {
+    const char *name;    /* "store"; "job": of [job NAME] */
+    const char *title;   /* as help writes it: "job NAME" */
+    const char *about;   /* sentences */
+    unsigned groups;     /* whose keys may stand in it */
+    unsigned told;       /* which of these help and manual tell of here, not at another section */
+    const char *example; /* in the sample file, where it cannot stand without keys */
+};
+extern const struct setting_section settings_sections[]; /* ends with a row without name */
+
+/* The section of a header, "store" or "job nightly"; NULL when there is none. */
+const struct setting_section *settings_find_section(const char *header);
 
 /* The row of a key in a section; NULL when there is none. */
-const struct setting *settings_find_key(const char *section, const char *key);
+const struct setting *settings_find_key(const struct setting_section *section, const char *key);
+
+/* Of the keys of a section the one that is near to what was typed; NULL: none is. */
+const char *settings_suggest_key(const struct setting_section *section, const char *key);
 
 /* Puts a value into the member of the group's struct. The sentence of a value that does not fit
  * names neither key nor option: the caller puts that before it. */

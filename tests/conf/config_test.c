@@ -73,12 +73,14 @@ static const struct {
     int line;
     const char *said;
 } bad[] = {
-    {"unknown section", "[stroe]\nurl = x\n", 0644, 1, "did you mean store"},
-    {"later section", "[store]\nurl = x\n[job nightly]\nschedule = @daily\n", 0644, 3,
-     "no [job nightly] sections"},
-    {"another later section", "[http]\nlisten = :80\n", 0644, 1, "no [http] sections"},
+    {"unknown section", "[stroe]\nurl = x\n", 0644, 1, "did you mean [store]"},
+    {"job without name", "[store]\nurl = x\n[job]\nschedule = @daily\n", 0644, 3,
+     "did you mean [job NAME]"},
+    {"section with a name", "[defaults nightly]\nttl = 5s\n", 0644, 1, "did you mean [defaults]"},
+    {"later section", "[http]\nlisten = :80\n", 0644, 1, "no section [http]"},
     {"unknown key", "[defaults]\ntime-out = 5s\n", 0644, 2, "did you mean timeout"},
-    {"key of another section", "[log]\nttl = 5s\n", 0644, 2, "[log] has no key \"ttl\""},
+    {"key of another section", "[log]\nttl = 5s\n", 0644, 2,
+     "[log] has no key \"ttl\": it belongs to [defaults]"},
     {"option that is no key", "[defaults]\nonce = yes\n", 0644, 2, "no key \"once\""},
     {"value without unit", "[defaults]\n\nttl = 90\n", 0644, 3, "ttl: \"90\" has no unit"},
     {"value too small", "[defaults]\nttl = 1s\n", 0644, 2, "ttl: the least possible is 5s"},
@@ -101,6 +103,17 @@ static void faults__are_told_with_their_line(void **state)
         assert_null(strstr(faults.faults[0].text, "s3cret"));
         done(&config, &faults);
     }
+}
+
+static void jobs__are_left_to_those_who_run_them(void **state)
+{
+    (void)state;
+    struct config config;
+    struct ini_faults faults;
+    assert_true(
+        read_text("[job nightly]\nno-key = x\n[defaults]\nttl = 10s\n", 0644, &config, &faults));
+    assert_int_equal(config.job.ttl_ms, 10000);
+    done(&config, &faults);
 }
 
 static void faults_of_text_and_values__in_one_go_by_line(void **state)
@@ -156,6 +169,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_section__is_taken_over_the_defaults),
         cmocka_unit_test(faults__are_told_with_their_line),
+        cmocka_unit_test(jobs__are_left_to_those_who_run_them),
         cmocka_unit_test(faults_of_text_and_values__in_one_go_by_line),
         cmocka_unit_test(password_in_a_private_file__is_taken),
         cmocka_unit_test(missing_default_file__no_fault),

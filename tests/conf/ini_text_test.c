@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "base/mem.h"
+#include "base/text.h"
 #include "check.h"
 #include "conf/ini_text.h"
 
@@ -38,7 +39,10 @@ static void expect_entry(const struct ini_text *text, size_t index, const char *
 {
     assert_true(index < text->entry_count);
     const struct ini_entry *entry = &text->entries[index];
-    assert_string_equal(text->sections[entry->section].name, section);
+    const struct ini_section *own = text->sections;
+    while (index >= own->first + own->count)
+        own++;
+    assert_string_equal(own->name, section);
     assert_string_equal(entry->key, key);
     assert_string_equal(entry->value, value);
     assert_int_equal(entry->line, line);
@@ -177,8 +181,9 @@ static const struct {
     {"name with a slash", "[a/b]\n", 1, "letters", 0},
     {"name with two blanks", "[job  x]\n", 1, "letters", 0},
     {"name with a blank at its end", "[a ]\n", 1, "letters", 0},
-    {"section of 50 bytes", "[" N49 "n]\nk = v\n", 1, "longest possible has 49", 0},
-    {"key of 50 bytes", "[a]\n" N49 "n = v\n", 2, "longest possible has 49", 0},
+    {"section of 50 bytes", "[" N49 "n]\nk = v\n", 1, "at most 49 bytes", 0},
+    {"job of 50 bytes", "[job " N49 "n]\nk = v\n", 1, "at most 49 bytes", 0},
+    {"key of 50 bytes", "[a]\n" N49 "n = v\n", 2, "at most 49 bytes", 0},
     {"section twice", "[a]\n[b]\n[a]\nk = v\n", 3, "here and in line 1", 0},
     {"key twice", "[a]\nk = v\nl = w\nk = x\n", 4, "here and in line 2", 2},
     {"no separator", "[a]\nkey\n", 2, "neither", 0},
@@ -211,10 +216,42 @@ static void faults__are_told_with_their_line(void **state)
 static void names_of_49_bytes__are_right(void **state)
 {
     (void)state;
-    struct fixture fixture = parse("[" N49 "]\n" N49 " = v\n");
+    struct fixture fixture = parse("[" N49 "]\n" N49 " = v\n[job " N49 "]\nk = w\n");
     assert_int_equal(fixture.faults.count, 0);
     expect_entry(&fixture.text, 0, N49, N49, "v", 2);
+    expect_entry(&fixture.text, 1, "job " N49, "k", "w", 4);
     done(&fixture);
+}
+
+static void more_keys_than_any_section_has__told_once(void **state)
+{
+    (void)state;
+    struct text text = TEXT_INIT;
+    text_add(&text, "[a]\n");
+    for (int i = 0; i < 100000; i++)
+        text_addf(&text, "k%d = v\n", i);
+    text_add(&text, "[b]\nk = v\n");
+    struct fixture fixture = parse(text_string(&text));
+    assert_int_equal(fixture.faults.count, 1);
+    assert_int_equal(fixture.faults.faults[0].line, INI_KEYS_MAX + 2);
+    expect_entry(&fixture.text, INI_KEYS_MAX, "b", "k", "v", 100003);
+    done(&fixture);
+    text_done(&text);
+}
+
+static void many_sections__are_told_apart_in_no_time(void **state)
+{
+    (void)state;
+    struct text text = TEXT_INIT;
+    for (int i = 0; i < 200000; i++)
+        text_addf(&text, "[job n%d]\nk = v\n", i);
+    text_add(&text, "[job n7]\n");
+    struct fixture fixture = parse(text_string(&text));
+    assert_int_equal(fixture.text.section_count, 200000);
+    assert_int_equal(fixture.faults.count, 1);
+    assert_non_null(strstr(fixture.faults.faults[0].text, "line 15:"));
+    done(&fixture);
+    text_done(&text);
 }
 
 static void nul__is_told_and_ends_the_reading(void **state)
@@ -332,6 +369,8 @@ int main(void)
         cmocka_unit_test(long_comment__its_tail_defines_nothing),
         cmocka_unit_test(faults__are_told_with_their_line),
         cmocka_unit_test(names_of_49_bytes__are_right),
+        cmocka_unit_test(more_keys_than_any_section_has__told_once),
+        cmocka_unit_test(many_sections__are_told_apart_in_no_time),
         cmocka_unit_test(nul__is_told_and_ends_the_reading),
         cmocka_unit_test(several_faults__all_in_one_go_by_line),
         cmocka_unit_test(missing_file__a_fault_only_when_it_must_exist),

@@ -7,11 +7,23 @@
 #include <ctype.h>
 #include <string.h>
 
+static int count_sections_that_tell_of(const struct setting *row)
+{
+    int count = 0;
+    for (const struct setting_section *section = settings_sections; section->name; section++) {
+        if ((section->told & SETTING_MASK(row->group)) == 0)
+            continue;
+        assert_ptr_equal(settings_find_key(section, row->key), row);
+        count++;
+    }
+    return count;
+}
+
 static void every_row__is_whole(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < settings_count; i++) {
-        const struct setting *row = &settings[i];
+    const struct setting *row = NULL;
+    while ((row = settings_next(row)) != NULL) {
         const char *name = row->option == NULL ? row->key : row->option;
         assert_non_null(name);
         assert_int_equal(strspn(name, "abcdefghijklmnopqrstuvwxyz-"), strlen(name));
@@ -23,18 +35,18 @@ static void every_row__is_whole(void **state)
         if (row->manual != NULL)
             assert_int_equal(row->manual[strlen(row->manual) - 1], '.');
         if (row->key != NULL) {
-            assert_non_null(settings_section(row->group));
             assert_true(row->initial != NULL || row->example != NULL);
-            assert_ptr_equal(settings_find_key(settings_section(row->group), row->key), row);
+            assert_int_equal(count_sections_that_tell_of(row), 1);
         }
     }
 }
 
 static const struct setting *find_option(const char *name)
 {
-    for (size_t i = 0; i < settings_count; i++)
-        if (settings[i].option != NULL && strcmp(settings[i].option, name) == 0)
-            return &settings[i];
+    const struct setting *setting = NULL;
+    while ((setting = settings_next(setting)) != NULL)
+        if (setting->option != NULL && strcmp(setting->option, name) == 0)
+            return setting;
     fail_msg("there is no option %s", name);
     return NULL;
 }
@@ -52,6 +64,8 @@ static const struct {
     {"wait", "0", NULL},
     {"wait", "forever", NULL},
     {"ttl", "forever", "units"},
+    {"start-within", "auto", NULL},
+    {"start-within", "0", NULL},
     {"held-exit", "0", NULL},
     {"held-exit", "255", NULL},
     {"held-exit", "256", "255"},
@@ -88,7 +102,7 @@ static void defaults(void **state)
     assert_int_equal(config.job.wait_ms, 0);
     assert_int_equal(config.job.timeout_ms, 0);
     assert_int_equal(config.job.grace_ms, 5000);
-    assert_int_equal(config.job.start_within_ms, 60000);
+    assert_int_equal(config.job.start_within_ms, JOB_START_WITHIN_AUTO);
     assert_int_equal(config.job.held_exit, 75);
     assert_int_equal(config.job.once_per, ONCE_PER_NONE);
     assert_int_equal(config.job.leftovers, GUARD_LEFTOVERS_KILL);
@@ -99,17 +113,41 @@ static void defaults(void **state)
     config_done(&config);
 }
 
+static void keys__stand_where_they_mean_something(void **state)
+{
+    static const struct {
+        const char *header, *key;
+        bool is_there;
+    } keys[] = {
+        {"store", "url", true},          {"store", "ttl", false},
+        {"defaults", "ttl", true},       {"job nightly", "ttl", true},
+        {"defaults", "wait", true},      {"job nightly", "wait", false},
+        {"defaults", "schedule", false}, {"job nightly", "schedule", true},
+        {"defaults", "command", false},  {"defaults", "exec", false},
+        {"defaults", "key", false},      {"defaults", "timezone", true},
+        {"schedule", "watch", true},     {"defaults", "watch", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < CASE_COUNT(keys); i++) {
+        const struct setting_section *section = settings_find_section(keys[i].header);
+        assert_non_null(section);
+        if ((settings_find_key(section, keys[i].key) != NULL) != keys[i].is_there)
+            fail_msg("%s in [%s]", keys[i].key, keys[i].header);
+    }
+    assert_null(settings_find_section("job"));
+    assert_null(settings_find_section("store x"));
+    assert_null(settings_find_section("jobs"));
+}
+
 static void description__bounds_choices_default(void **state)
 {
     static const struct {
         const char *option;
         const char *text;
     } rows[] = {
-        {"ttl", "at least 5s, at most 1w, default 3m"},
-        {"held-exit", "at most 255, default 75"},
-        {"leftovers", "kill|wait|leave, default kill"},
-        {"once-per", "minute|hour|day"},
-        {"store", ""},
+        {"ttl", "at least 5s, at most 1w, default 3m"}, {"held-exit", "at most 255, default 75"},
+        {"leftovers", "kill|wait|leave, default kill"}, {"once-per", "minute|hour|day"},
+        {"start-within", "or auto, default auto"},      {"store", ""},
     };
     (void)state;
     for (size_t i = 0; i < CASE_COUNT(rows); i++) {
@@ -126,6 +164,7 @@ int main(void)
         cmocka_unit_test(every_row__is_whole),
         cmocka_unit_test(values__fit_or_are_told),
         cmocka_unit_test(defaults),
+        cmocka_unit_test(keys__stand_where_they_mean_something),
         cmocka_unit_test(description__bounds_choices_default),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,32 +25,41 @@ static void check_faults(const struct ini_faults *faults)
     }
 }
 
+static void check_entry(const struct ini_entry *entry, int line)
+{
+    FUZZ_CHECK(entry->line > line);
+    FUZZ_CHECK(entry->key[0] != '\0' && strlen(entry->key) <= INI_WORD_MAX);
+    FUZZ_CHECK(entry->value[0] != '\0' && strlen(entry->value) <= INI_VALUE_MAX);
+    FUZZ_CHECK(strpbrk(entry->value, "\r\n") == NULL);
+}
+
 static void check_entries(const struct ini_text *text)
 {
     int line = 0;
-    for (size_t i = 0; i < text->entry_count; i++) {
-        const struct ini_entry *entry = &text->entries[i];
-        FUZZ_CHECK(entry->section < text->section_count);
-        FUZZ_CHECK(entry->line > line && entry->line > text->sections[entry->section].line);
-        FUZZ_CHECK(entry->key[0] != '\0' && strlen(entry->key) <= INI_NAME_MAX);
-        FUZZ_CHECK(entry->value[0] != '\0' && strlen(entry->value) <= INI_VALUE_MAX);
-        FUZZ_CHECK(strpbrk(entry->value, "\r\n") == NULL);
-        line = entry->line;
+    size_t next = 0;
+    for (size_t i = 0; i < text->section_count; i++) {
+        const struct ini_section *section = &text->sections[i];
+        FUZZ_CHECK(section->line > line && section->first == next);
+        line = section->line;
+        for (size_t k = 0; k < section->count; k++, next++) {
+            check_entry(&text->entries[next], line);
+            line = text->entries[next].line;
+        }
     }
+    FUZZ_CHECK(next == text->entry_count);
 }
 
 static void format(const struct ini_text *text, struct text *out)
 {
-    size_t next = 0;
     for (size_t i = 0; i < text->section_count; i++) {
-        text_addf(out, "[%s]\n", text->sections[i].name);
-        for (; next < text->entry_count && text->entries[next].section == i; next++) {
-            text_addf(out, "%s = ", text->entries[next].key);
-            text_add(out, text->entries[next].value);
+        const struct ini_section *section = &text->sections[i];
+        text_addf(out, "[%s]\n", section->name);
+        for (size_t k = section->first; k < section->first + section->count; k++) {
+            text_addf(out, "%s = ", text->entries[k].key);
+            text_add(out, text->entries[k].value);
             text_add_char(out, '\n');
         }
     }
-    FUZZ_CHECK(next == text->entry_count);
 }
 
 static void check_read_again(const struct ini_text *text)
@@ -63,10 +72,10 @@ static void check_read_again(const struct ini_text *text)
     FUZZ_CHECK(again.section_count == text->section_count);
     FUZZ_CHECK(again.entry_count == text->entry_count);
     for (size_t i = 0; i < text->section_count; i++)
-        FUZZ_CHECK(strcmp(again.sections[i].name, text->sections[i].name) == 0);
+        FUZZ_CHECK(strcmp(again.sections[i].name, text->sections[i].name) == 0 &&
+                   again.sections[i].count == text->sections[i].count);
     for (size_t i = 0; i < text->entry_count; i++)
-        FUZZ_CHECK(again.entries[i].section == text->entries[i].section &&
-                   strcmp(again.entries[i].key, text->entries[i].key) == 0 &&
+        FUZZ_CHECK(strcmp(again.entries[i].key, text->entries[i].key) == 0 &&
                    strcmp(again.entries[i].value, text->entries[i].value) == 0);
     ini_text_done(&again);
     ini_faults_done(&faults);

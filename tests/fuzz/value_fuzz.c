@@ -60,7 +60,7 @@ static void check_count(const char *text)
 
 static void check_number(const struct setting *setting, const char *text, int64_t number)
 {
-    if (setting->endless != NULL && strcmp(text, setting->endless) == 0)
+    if (setting->word != NULL && strcmp(text, setting->word) == 0)
         return;
     FUZZ_CHECK(number >= setting->least && (setting->most == 0 || number <= setting->most));
 }
@@ -68,7 +68,7 @@ static void check_number(const struct setting *setting, const char *text, int64_
 static void check_setting(const struct setting *setting, const char *text, struct config *config)
 {
     struct error err;
-    void *object = setting->group == SETTING_JOB ? (void *)&config->job : (void *)config;
+    void *object = config_object(config, setting);
     if (!settings_put(setting, text, object, &err)) {
         check_refusal(&err);
         return;
@@ -99,10 +99,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
     check_size(text);
     check_count(text);
     config_init(&config);
-    for (size_t i = 0; i < settings_count; i++)
-        check_setting(&settings[i], text, &config);
+    for (const struct setting *setting = NULL; (setting = settings_next(setting)) != NULL;)
+        check_setting(setting, text, &config);
     config_done(&config);
-    const struct setting *found = settings_find_key(text, key);
+    const struct setting_section *section = settings_find_section(text);
+    const struct setting *found = section == NULL ? NULL : settings_find_key(section, key);
     FUZZ_CHECK(found == NULL || strcmp(found->key, key) == 0);
     free(text);
     free(key);

@@ -56,8 +56,8 @@ events=$(words_of events)
 for event in $events; do
     has_entry "$run" "$event" || complain "leaserun.1: the event $event is missing"
 done
-for key in $("$leaserun" help settings | sed -n 's/^  \([a-z][a-z-]*\) .*/\1/p'); do
-    has_entry "$settings" "$key = [A-Z]+" || complain "leaserun.ini.5: the key $key is missing"
+for key in $("$leaserun" help settings | sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p'); do
+    has_entry "$settings" "$key = [A-Za-z|]+" || complain "leaserun.ini.5: the key $key is missing"
 done
 
 for option in $(sed -n 's/^[.].*Fl \(-[a-z][a-z-]*\).*/-\1/p; s/^[.].*Cm .* \(--[a-z-]*\).*/\1/p' \
