@@ -155,6 +155,55 @@ static const struct setting check_options[] = {
     {.option = NULL},
 };
 
+static const struct setting next_options[] = {
+    {
+        OWN_ROW,
+        .option = "schedule",
+        .type = SETTING_TEXT,
+        .offset = MEMBER(schedule),
+        .argument = "EXPRESSION",
+        .help = "a schedule, as in leaserun.ini",
+    },
+    {
+        OWN_ROW,
+        .option = "timezone",
+        .type = SETTING_TEXT,
+        .offset = MEMBER(timezone),
+        .argument = "ZONE",
+        .help = "the zone of --schedule, by default the host's",
+    },
+    {
+        OWN_ROW,
+        .option = "from",
+        .type = SETTING_TEXT,
+        .offset = MEMBER(from),
+        .argument = "INSTANT",
+        .help = "slots after it instead of those after now",
+        .manual = "An instant is 2027-03-28T02:00:00Z, or local time of the zone: "
+                  "\"2027-03-28 02:00\", 2027-03-28.",
+    },
+    {
+        OWN_ROW,
+        .option = "count",
+        .letter = 'n',
+        .type = SETTING_COUNT,
+        .offset = MEMBER(slot_count),
+        .argument = "N",
+        .initial = "5",
+        .least = 1,
+        .most = 100000,
+        .help = "how many slots",
+    },
+    {
+        OWN_ROW,
+        .option = "json",
+        .type = SETTING_SWITCH,
+        .offset = MEMBER(is_json),
+        .help = "one JSON object a line",
+    },
+    {.option = NULL},
+};
+
 static const struct setting help_options[] = {
     {
         OWN_ROW,
@@ -260,6 +309,14 @@ const struct cli_command cli_commands[] = {
         .own = check_options,
         .operands_most = -1,
         .perform = cmd_check,
+    },
+    {
+        .name = "next",
+        .synopsis = "[options]",
+        .help = "when a schedule is due",
+        .manual = "In place of slots, a schedule that is never due has the word never.",
+        .own = next_options,
+        .perform = cmd_next,
     },
     {
         .name = "help",

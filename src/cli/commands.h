@@ -35,4 +35,5 @@ int cmd_release(struct invocation *invocation);
 int cmd_purge(struct invocation *invocation);
 int cmd_init(struct invocation *invocation);
 int cmd_check(struct invocation *invocation);
+int cmd_next(struct invocation *invocation);
 int cmd_help(struct invocation *invocation);

@@ -21,6 +21,8 @@ static void print_option(const struct setting *setting)
     text_addf(&name, "--%s", setting->option);
     if (setting->argument != NULL)
         text_addf(&name, " %s", setting->argument);
+    if (setting->letter != '\0')
+        text_addf(&name, ", -%c", setting->letter);
     settings_describe(setting, &details);
     text_add(&about, setting->help);
     if (details.length > 0)

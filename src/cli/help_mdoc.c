@@ -84,6 +84,8 @@ static void print_option(const struct setting *setting)
     printf(".It Fl -%s", setting->option);
     if (setting->argument != NULL)
         printf(" Ar %s", setting->argument);
+    if (setting->letter != '\0')
+        printf(" , Fl %c", setting->letter);
     putchar('\n');
     print_clause(setting->help, setting->manual);
     print_details(setting);

@@ -7,7 +7,6 @@
 #include "cli/commands.h"
 #include "conf/suggest.h"
 
-#include <assert.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -100,10 +99,27 @@ static bool is_written_in_full(const char *typed, const char *name)
            (typed[2 + length] == '\0' || typed[2 + length] == '=');
 }
 
+static bool is_typed(const struct setting *setting, const char *typed)
+{
+    bool is_letter = setting->letter != '\0' && typed[0] == '-' && typed[1] == setting->letter;
+    return is_letter || is_written_in_full(typed, setting->option);
+}
+
+/* The row of getopt_long's answer; NULL when it is that of none. */
+static const struct setting *row_of(const struct parsing *parsing, int answer)
+{
+    if (answer >= FIRST_ROW)
+        return parsing->rows[answer - FIRST_ROW];
+    for (size_t i = 0; i < parsing->count; i++)
+        if (parsing->rows[i]->letter != '\0' && parsing->rows[i]->letter == answer)
+            return parsing->rows[i];
+    return NULL;
+}
+
 static bool take_row(struct parsing *parsing, const struct setting *setting, const char *typed,
                      struct error *err)
 {
-    if (!is_written_in_full(typed, setting->option))
+    if (!is_typed(setting, typed))
         return refuse_option(parsing, typed, err);
     const char *value = setting->type == SETTING_SWITCH ? "yes" : optarg;
     if (!put_option(parsing->options, setting, value, err))
@@ -116,7 +132,7 @@ static bool refuse_argument(const struct parsing *parsing, const char *typed, st
 {
     for (size_t i = 0; i < parsing->count; i++) {
         const struct setting *setting = parsing->rows[i];
-        if (!is_written_in_full(typed, setting->option))
+        if (!is_typed(setting, typed))
             continue;
         if (setting->type == SETTING_SWITCH)
             return error_set(err, ERROR_USAGE, "--%s takes no value", setting->option);
@@ -137,7 +153,8 @@ static void add_operand(struct options *options, char *operand)
  * when its value is a word of its own. */
 static bool take_answer(struct parsing *parsing, int answer, char **argv, struct error *err)
 {
-    bool has_own_word = answer >= FIRST_ROW && optarg != NULL && optarg == argv[optind - 1];
+    const struct setting *row = row_of(parsing, answer);
+    bool has_own_word = row != NULL && optarg != NULL && optarg == argv[optind - 1];
     const char *typed = argv[optind - (has_own_word ? 2 : 1)];
     if (answer == 1)
         return add_operand(parsing->options, optarg), true;
@@ -151,9 +168,8 @@ static bool take_answer(struct parsing *parsing, int answer, char **argv, struct
         parsing->options->is_version_wanted = answer == ANSWER_VERSION;
         return true;
     }
-    assert(answer < FIRST_ROW || parsing->rows != NULL);
-    if (answer >= FIRST_ROW)
-        return take_row(parsing, parsing->rows[answer - FIRST_ROW], typed, err);
+    if (row != NULL)
+        return take_row(parsing, row, typed, err);
     if (answer == '?' && optopt > 0 && optopt <= CHAR_MAX)
         return refuse_option(parsing, (const char[]){'-', (char)optopt, '\0'}, err);
     return refuse_argument(parsing, typed, err);
@@ -209,14 +225,26 @@ static bool check_operands(const struct options *options, struct error *err)
     return true;
 }
 
+/* What getopt(3) calls optstring. */
+static void add_letters(const struct parsing *parsing, const char *start, struct text *letters)
+{
+    text_add(letters, start);
+    for (size_t i = 0; i < parsing->count; i++)
+        if (parsing->rows[i]->letter != '\0')
+            text_addf(letters, "%c%s", parsing->rows[i]->letter,
+                      parsing->rows[i]->type == SETTING_SWITCH ? "" : ":");
+}
+
 static bool parse_words(struct parsing *parsing, int argc, char **argv, struct error *err)
 {
     struct options *options = parsing->options;
     bool takes_argv = options->command->takes_argv;
+    TEXT_AUTODONE struct text letters = TEXT_INIT;
+    add_letters(parsing, takes_argv ? "+:h" : "-:h", &letters);
     optind = 0; /* glibc: start anew, whatever was parsed before */
     opterr = 0;
-    for (int answer; (answer = getopt_long(argc, argv, takes_argv ? "+:h" : "-:h", parsing->longs,
-                                           NULL)) != -1;)
+    for (int answer;
+         (answer = getopt_long(argc, argv, text_string(&letters), parsing->longs, NULL)) != -1;)
         if (!take_answer(parsing, answer, argv, err))
             return false;
     if (options->is_help_wanted || options->is_version_wanted)
@@ -331,5 +359,8 @@ void options_done(struct options *options)
     free(options->unstarted);
     free(options->forget_key);
     free(options->mdoc);
+    free(options->schedule);
+    free(options->timezone);
+    free(options->from);
     *options = (struct options){.store_fd = -1};
 }

@@ -28,7 +28,7 @@ struct options {
 
     /* of single commands */
     bool is_dry_run;      /* run */
-    bool is_json;         /* status, history */
+    bool is_json;         /* status, history, next */
     int64_t max_age_ms;   /* status; 0: not asked */
     int64_t limit_count;  /* history */
     bool is_stop;         /* release */
@@ -39,6 +39,10 @@ struct options {
     char *forget_key;     /* purge */
     bool is_print_sql;    /* init */
     bool is_connect;      /* check */
+    char *schedule;       /* next */
+    char *timezone;       /* next; NULL: the host's */
+    char *from;           /* next; NULL: now */
+    int64_t slot_count;   /* next */
     char *mdoc;           /* help */
     bool is_sample;       /* help */
 

@@ -36,6 +36,7 @@ enum setting_type {
 
 struct setting {
     const char *option; /* without the dashes; NULL: not an option */
+    char letter;        /* its short form beside it: "-n"; 0: none */
     const char *key;    /* in its group's section; NULL: not in leaserun.ini */
     enum setting_group group;
     enum setting_type type;

@@ -115,6 +115,8 @@ static bool read_value(struct item *item, int *ret_value)
 {
     if (letters_at(item) > 0)
         return read_name(item, ret_value);
+    if (is_at(item, '@'))
+        return is_bad(item, "a name with @ stands alone");
     if (!read_number(item, ret_value))
         return item->at == item->end ? is_bad(item, "a number is missing") : is_at_end(item);
     if (*ret_value < item->range->least || *ret_value > item->range->most)
@@ -277,7 +279,7 @@ static bool read_from_value(struct item *item)
         item->cron->near_days |= UINT32_C(1) << value;
         return is_at_end(item);
     }
-    if (is_at(item, ':'))
+    if (is_at(item, ':') && item->field <= CRON_HOUR)
         return is_bad(item, "a time of day is two fields: minute, then hour");
     put(item->cron, item->field, value);
     return is_at_end(item);

@@ -151,10 +151,20 @@ static bool bad_years(struct span fields[], size_t count, struct error *err)
                      (int)(fields[count - 2].from + fields[count - 2].length - first), first);
 }
 
+static bool has_foreign(struct span text)
+{
+    for (size_t i = 0; i < text.length; i++)
+        if ((unsigned char)text.from[i] >= 0x80)
+            return true;
+    return false;
+}
+
 static bool bad_count(struct span text, struct span fields[], size_t count, struct error *err)
 {
     const char *hint = "";
-    if (memchr(text.from, '@', text.length) != NULL)
+    if (has_foreign(text))
+        hint = "; it has a character that is not ASCII, and blanks are spaces and tabs";
+    else if (memchr(text.from, '@', text.length) != NULL)
         hint = ", and a name with @ stands alone";
     else if (memchr(text.from, ':', text.length) != NULL)
         hint = "; 12:30 every day is \"30 12 * * *\"";
