@@ -6,9 +6,9 @@
  * continue/pause, command_dismiss, command_close. After command_start exactly one of started and
  * not_started is called; after started: any number of stopped; exited once; leftovers at most
  * once; empty once. After not_started: empty. When the guard dies or does not answer (killed,
- * stopped), command.c kills the tree itself (the command by its group, adopted orphans by
- * tree.h), calls guard_died once, then empty when nothing is left; one that dies before it was
- * ready has started nothing: not_started, then empty. No callback comes from within a call of this
+ * stopped), leaserun kills the tree itself (the command by its group, adopted orphans by tree.h),
+ * guard_died is called once, then empty when nothing is left; one that never heard of the start
+ * has started nothing: not_started, then empty. No callback comes from within a call of this
  * header, and none after command_close has been called. */
 #pragma once
 #include "base/error.h"
@@ -93,6 +93,9 @@ void command_stop(struct command *command, int number, int64_t kill_at_boot_ms);
 /* After a stop by the terminal. */
 void command_continue(struct command *command, bool is_foreground);
 void command_pause(struct command *command);
+/* The last tail_most bytes that the command wrote to stdout and stderr, as they came in; until
+ * command_close. */
+const char *command_tail(const struct command *command, size_t *ret_length);
 /* Nothing is held any more: the guard may go. */
 void command_dismiss(struct command *command);
 

@@ -148,9 +148,19 @@ int command_fault_explain(const struct guard_message *not_started, const struct 
     switch (not_started->stage) {
     case GUARD_STAGE_FORK:
         return explain_fork(not_started->number, program, ret_why);
+    case GUARD_STAGE_OUTPUT:
+        error_set_errno(ret_why, ERROR_SYSTEM, not_started->number,
+                        "cannot put a pipe in the place of the output of %s", program);
+        return EXIT_SYSTEM;
+    case GUARD_STAGE_ACCOUNT:
+        error_set_errno(ret_why, ERROR_SYSTEM, not_started->number,
+                        "cannot become user %lu with group %lu for %s",
+                        (unsigned long)plan->account.uid, (unsigned long)plan->account.gid,
+                        program);
+        return EXIT_SYSTEM;
     case GUARD_STAGE_CWD:
         error_set_errno(ret_why, ERROR_SYSTEM, not_started->number,
-                        "cannot enter the working directory of %s", program);
+                        "cannot enter %s, the working folder of %s", plan->cwd, program);
         return EXIT_SYSTEM;
     case GUARD_STAGE_EXEC:
         return explain_exec(not_started->number, program, path_of(plan->environment), ret_why);

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/program.h"
 #include "guard/guard_arguments.h"
+#include "guard/guard_setup.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -18,12 +19,13 @@
 
 /* What only the guard gets. */
 struct ends {
-    int ours, socket_fd, store_fd, leaserun_fd;
+    int ours, socket_fd, store_fd, leaserun_fd, setup_fd;
 };
 
 static void close_ends(const struct ends *ends)
 {
-    const int all[] = {ends->ours, ends->socket_fd, ends->store_fd, ends->leaserun_fd};
+    const int all[] = {ends->ours, ends->socket_fd, ends->store_fd, ends->leaserun_fd,
+                       ends->setup_fd};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (all[i] >= 0)
             close(all[i]);
@@ -49,7 +51,30 @@ static int store_memory(const struct command_spec *spec)
     return -1;
 }
 
-static bool open_ends(struct ends *ret_ends, const struct command_spec *spec, struct error *err)
+static int setup_memory(const struct command_plan *plan, const struct command_output_ends *output)
+{
+    const struct account *account = &plan->account;
+    struct guard_setup setup = {
+        .stdout_fd = output->stdout_fd,
+        .stderr_fd = output->stderr_fd,
+        .umask = plan->umask,
+        .takes_account = plan->has_account && account->is_change,
+        .is_cwd_optional = plan->is_cwd_optional,
+        .uid = account->uid,
+        .gid = account->gid,
+        .group_count = (uint32_t)account->group_count,
+        .groups = account->groups,
+        .cwd = plan->cwd,
+    };
+    int fd = memfd_create("leaserun-setup", MFD_CLOEXEC);
+    if (fd < 0 || guard_setup_write(fd, &setup))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static bool open_ends(struct ends *ret_ends, const struct command_spec *spec,
+                      const struct command_output_ends *output, struct error *err)
 {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
@@ -57,11 +82,12 @@ static bool open_ends(struct ends *ret_ends, const struct command_spec *spec, st
     *ret_ends = (struct ends){.ours = pair[0],
                               .socket_fd = pair[1],
                               .store_fd = store_memory(spec),
+                              .setup_fd = setup_memory(spec->plan, output),
                               .leaserun_fd = program_self_fd()};
-    if (ret_ends->store_fd >= 0 && ret_ends->leaserun_fd >= 0)
+    if (ret_ends->store_fd >= 0 && ret_ends->setup_fd >= 0 && ret_ends->leaserun_fd >= 0)
         return true;
     error_set_errno(err, ERROR_SYSTEM, errno, "cannot open %s for the guard",
-                    ret_ends->store_fd < 0 ? "a memory file" : "leaserun's own program");
+                    ret_ends->leaserun_fd < 0 ? "leaserun's own program" : "a memory file");
     close_ends(ret_ends);
     return false;
 }
@@ -75,7 +101,7 @@ static size_t count_words(char *const *words)
 }
 
 struct numbers {
-    char socket[12], store[12], leaserun[12];
+    char socket[12], store[12], leaserun[12], setup[12];
 };
 
 /* Borrows everything; the caller frees the array. */
@@ -84,15 +110,17 @@ static char **make_argv(const struct command_spec *spec, const struct ends *ends
 {
     static char name[] = "leaserun-guard", fence[] = GUARD_FENCE_WORD, dashes[] = "--";
     enum {
-        OWN_COUNT = 7
+        OWN_COUNT = 8
     };
     size_t count = count_words(spec->plan->argv);
     char **argv = mem_array(OWN_COUNT + count + 1, sizeof *argv);
     snprintf(numbers->socket, sizeof numbers->socket, "%d", ends->socket_fd);
     snprintf(numbers->store, sizeof numbers->store, "%d", ends->store_fd);
     snprintf(numbers->leaserun, sizeof numbers->leaserun, "%d", ends->leaserun_fd);
-    char *own[OWN_COUNT] = {name,  NULL, fence, numbers->socket, numbers->store, numbers->leaserun,
-                            dashes};
+    snprintf(numbers->setup, sizeof numbers->setup, "%d", ends->setup_fd);
+    char *own[OWN_COUNT] = {
+        name,           NULL,  fence, numbers->socket, numbers->store, numbers->leaserun,
+        numbers->setup, dashes};
     memcpy(argv, own, sizeof own);
     memcpy(&argv[1], &spec->key, sizeof argv[1]);
     memcpy(argv + OWN_COUNT, spec->plan->argv, (count + 1) * sizeof *argv);
@@ -124,17 +152,20 @@ static char **make_environment(const struct command_spec *spec, char *ret_own[2]
 
 /* A group of its own, so that signals to leaserun's do not reach it; and none at all until it has
  * set itself up. dup2 of a descriptor on itself clears its close-on-exec in the child alone. */
-static int spawn(const char *path, const struct ends *ends, char **argv, char **environment,
+static int spawn(const char *path, const struct ends *ends,
+                 const struct command_output_ends *output, char **argv, char **environment,
                  pid_t *ret_pid)
 {
+    const int handed[] = {ends->socket_fd, ends->store_fd,    ends->leaserun_fd,
+                          ends->setup_fd,  output->stdout_fd, output->stderr_fd};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t every;
     sigfillset(&every);
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends->socket_fd, ends->socket_fd);
-    posix_spawn_file_actions_adddup2(&actions, ends->store_fd, ends->store_fd);
-    posix_spawn_file_actions_adddup2(&actions, ends->leaserun_fd, ends->leaserun_fd);
+    for (size_t i = 0; i < sizeof handed / sizeof handed[0]; i++)
+        if (handed[i] >= 0)
+            posix_spawn_file_actions_adddup2(&actions, handed[i], handed[i]);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
     posix_spawnattr_setpgroup(&attributes, 0);
@@ -146,7 +177,7 @@ static int spawn(const char *path, const struct ends *ends, char **argv, char **
 }
 
 static bool spawn_guard(pid_t *ret_pid, const struct command_spec *spec, const struct ends *ends,
-                        struct error *err)
+                        const struct command_output_ends *output, struct error *err)
 {
     char folder[PATH_MAX], path[PATH_MAX + 32];
     if (!program_folder(folder, sizeof folder, err))
@@ -156,7 +187,7 @@ static bool spawn_guard(pid_t *ret_pid, const struct command_spec *spec, const s
     char *own[2];
     char **argv = make_argv(spec, ends, &numbers);
     char **environment = make_environment(spec, own);
-    int rc = spawn(path, ends, argv, environment, ret_pid);
+    int rc = spawn(path, ends, output, argv, environment, ret_pid);
     free(own[0]);
     free(own[1]);
     free(environment);
@@ -165,12 +196,12 @@ static bool spawn_guard(pid_t *ret_pid, const struct command_spec *spec, const s
 }
 
 bool command_link_open(struct command_link *ret_link, const struct command_spec *spec,
-                       struct error *err)
+                       const struct command_output_ends *output, struct error *err)
 {
-    struct ends ends = {.ours = -1, .socket_fd = -1, .store_fd = -1, .leaserun_fd = -1};
-    if (!open_ends(&ends, spec, err))
+    struct ends ends;
+    if (!open_ends(&ends, spec, output, err))
         return false;
-    bool is_spawned = spawn_guard(&ret_link->guard, spec, &ends, err);
+    bool is_spawned = spawn_guard(&ret_link->guard, spec, &ends, output, err);
     if (is_spawned) {
         ret_link->socket_fd = ends.ours;
         ends.ours = -1;

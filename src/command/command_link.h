@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Starting a guard: its program, its arguments, the descriptors that are only for it. */
 #pragma once
-#include "command/command.h"
+#include "command/command_output.h"
 
 #include <sys/types.h>
 
@@ -11,6 +11,6 @@ struct command_link {
 };
 
 /* On success the caller owns the socket and must reap the guard; on failure nothing is left
- * behind. */
+ * behind. The ends of output stay the caller's. */
 bool command_link_open(struct command_link *ret_link, const struct command_spec *spec,
-                       struct error *err);
+                       const struct command_output_ends *output, struct error *err);

@@ -90,8 +90,8 @@ static bool make_environment(struct command_plan *plan, const struct job *job,
 
 static bool make_place(struct command_plan *plan, const struct job *job, struct error *err)
 {
-    plan->may_be_root = job->cwd == NULL && job->user != NULL;
-    plan->texts->cwd = mem_strdup(plan->may_be_root ? plan->account.home : job->cwd);
+    plan->is_cwd_optional = job->cwd == NULL && job->user != NULL;
+    plan->texts->cwd = mem_strdup(plan->is_cwd_optional ? plan->account.home : job->cwd);
     plan->cwd = plan->texts->cwd;
     return job->umask == NULL || parse_umask(job->umask, &plan->umask, err);
 }

@@ -17,9 +17,9 @@
 struct command_plan {
     char *const *argv;
     char *const *environment;
-    const char *cwd;  /* NULL: where leaserun is */
-    bool may_be_root; /* / will do where cwd cannot be entered */
-    int umask;        /* -1: leaserun's */
+    char *cwd;            /* NULL: where leaserun is */
+    bool is_cwd_optional; /* / will do where cwd cannot be entered */
+    int umask;            /* -1: leaserun's */
     struct account account;
     bool has_account;
     struct command_plan_texts *texts; /* what of it was made; NULL by hand */

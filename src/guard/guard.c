@@ -44,6 +44,8 @@ static void set_ours_apart(struct guard *guard)
         int fd = guard->given.numbers[i];
         if (fd == ours->socket_fd || fd == ours->store_fd || fd == ours->leaserun_fd)
             fcntl(fd, F_SETFD, FD_CLOEXEC);
+        else if (fd == guard->setup.stdout_fd || fd == guard->setup.stderr_fd)
+            fcntl(fd, F_SETFD, FD_CLOEXEC);
         else
             guard->given.numbers[kept++] = fd;
     }
@@ -119,6 +121,11 @@ static bool set_up(struct guard *guard, int argc, char **argv)
         fputs("leaserun-guard: leaserun starts this program; it is of no use alone\n", stderr);
         return false;
     }
+    if (!guard_setup_read(&guard->setup, guard->arguments.setup_fd)) {
+        fputs("leaserun-guard: it was not told what the command is to be\n", stderr);
+        return false;
+    }
+    close(guard->arguments.setup_fd);
     set_ours_apart(guard);
     if (!open_own(guard)) {
         perror("leaserun-guard: cannot watch over a command");
@@ -139,5 +146,6 @@ int guard_run(int argc, char **argv)
     if (guard.holder[0] != '\0')
         guard_release(&guard);
     guard_ending_done(&guard.ending);
+    guard_setup_done(&guard.setup);
     return EXIT_OK;
 }

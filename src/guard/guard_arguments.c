@@ -14,6 +14,7 @@ enum {
     SOCKET,
     STORE,
     LEASERUN,
+    SETUP,
     DASHES,
     COMMAND
 };
@@ -36,7 +37,8 @@ bool guard_arguments_parse(struct guard_arguments *ret_arguments, int argc, char
     ret_arguments->command = argv + COMMAND;
     return parse_fd(argv[SOCKET], &ret_arguments->socket_fd) &&
            parse_fd(argv[STORE], &ret_arguments->store_fd) &&
-           parse_fd(argv[LEASERUN], &ret_arguments->leaserun_fd);
+           parse_fd(argv[LEASERUN], &ret_arguments->leaserun_fd) &&
+           parse_fd(argv[SETUP], &ret_arguments->setup_fd);
 }
 
 void guard_arguments_show_fence(struct guard_arguments *arguments, int64_t fence)

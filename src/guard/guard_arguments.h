@@ -10,7 +10,7 @@
 struct guard_arguments {
     const char *key;
     char *fence_word; /* within argv */
-    int socket_fd, store_fd, leaserun_fd;
+    int socket_fd, store_fd, leaserun_fd, setup_fd;
     char **command; /* within argv, NULL at its end */
 };
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "guard/guard_command.h"
 
+#include "guard/guard_account.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -9,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -70,26 +73,58 @@ pid_t guard_command_give_terminal(pid_t group)
     return before;
 }
 
-/* Returns only when it could not, with errno. */
-static void become(char *const *argv, const struct guard_message *start, pid_t guard)
+static bool connect_output(const struct guard_setup *setup)
+{
+    return (setup->stdout_fd < 0 || dup2(setup->stdout_fd, STDOUT_FILENO) >= 0) &&
+           (setup->stderr_fd < 0 || dup2(setup->stderr_fd, STDERR_FILENO) >= 0);
+}
+
+static bool enter_folder(const struct guard_setup *setup)
+{
+    if (setup->cwd == NULL || chdir(setup->cwd) == 0)
+        return true;
+    return setup->is_cwd_optional && chdir("/") == 0;
+}
+
+/* Returns only when it could not, with errno, and says where. */
+static enum guard_stage become(char *const *argv, const struct guard_message *start,
+                               const struct guard_setup *setup, pid_t guard)
+{
+    if (!connect_output(setup))
+        return GUARD_STAGE_OUTPUT;
+    if (setup->takes_account && !guard_account_take(setup))
+        return GUARD_STAGE_ACCOUNT;
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* not before: taking an account clears it */
+    if (getppid() != guard)           /* it was too late to ask for that */
+        _exit(EXIT_FAILURE);
+    if (setup->umask >= 0)
+        umask((mode_t)setup->umask);
+    if (!enter_folder(setup))
+        return GUARD_STAGE_CWD;
+    set_environment(start);
+    set_signals(start);
+    execvp(argv[0], argv);
+    return GUARD_STAGE_EXEC;
+}
+
+/* The process group and the terminal come first: they are the guard's to give. */
+static enum guard_stage become_group(char *const *argv, const struct guard_message *start,
+                                     const struct guard_setup *setup, pid_t guard)
 {
     pid_t foreground = -1;
     setpgid(0, 0);
     if (start->is_foreground)
         foreground = guard_command_give_terminal(getpid());
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != guard) /* it was too late to ask for that */
-        _exit(EXIT_FAILURE);
-    set_environment(start);
-    set_signals(start);
-    execvp(argv[0], argv);
-    int exec_errno = errno;
+    enum guard_stage stage = become(argv, start, setup, guard);
+    int saved_errno = errno;
     if (foreground > 0)
         guard_command_give_terminal(foreground);
-    errno = exec_errno;
+    errno = saved_errno;
+    return stage;
 }
 
-pid_t guard_command_fork(char *const *argv, const struct guard_message *start, int *ret_fault_fd)
+pid_t guard_command_fork(char *const *argv, const struct guard_message *start,
+                         const struct guard_setup *setup, int *ret_fault_fd)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
@@ -97,8 +132,8 @@ pid_t guard_command_fork(char *const *argv, const struct guard_message *start, i
     pid_t guard = getpid();
     pid_t pid = fork();
     if (pid == 0) {
-        become(argv, start, guard);
-        struct guard_command_fault fault = {.errno_value = errno, .stage = GUARD_STAGE_EXEC};
+        struct guard_command_fault fault = {.stage = become_group(argv, start, setup, guard)};
+        fault.errno_value = errno;
         ssize_t ignored = write(ends[1], &fault, sizeof fault);
         (void)ignored;
         _exit(127);

@@ -3,15 +3,16 @@
  * message, all of one size. Both are of one build, so the layout is the struct's.
  *
  * The guard is started as
- *     leaserun-guard KEY fence=00000000000000000000 SOCKET-FD STORE-FD LEASERUN-FD -- COMMAND...
- * with the command's environment, standard descriptors and all descriptors that leaserun was
- * given; the digits are overwritten with the fence once it is known, so that ps(1) answers when
+ *     leaserun-guard KEY fence=00000000000000000000 SOCKET-FD STORE-FD LEASERUN-FD SETUP-FD --
+ * COMMAND... with the command's environment, standard descriptors and all descriptors that leaserun
+ * was given; the digits are overwritten with the fence once it is known, so that ps(1) answers when
  * the database cannot. STORE-FD is a memfd with the resolved store ("url\0schema\0"),
  * LEASERUN-FD leaserun's own binary, both only for `leaserun release` after leaserun's death.
+ * SETUP-FD is a memfd with what the command's process makes of itself (guard_setup.h).
  *
  * 1. The guard says GUARD_READY as soon as it listens.
  * 2. leaserun says GUARD_START with everything that was unknown before the claim was won.
- *    The guard answers GUARD_STARTED or GUARD_NOT_STARTED.
+ *    The guard answers GUARD_HEARD at once, then GUARD_STARTED or GUARD_NOT_STARTED.
  * 3. leaserun says GUARD_DEADLINE after each renewal, GUARD_SIGNAL to forward one, GUARD_STOP to
  *    end the tree, GUARD_CONTINUE and GUARD_PAUSE around a stop by the terminal.
  * 4. The guard says GUARD_STOPPED, GUARD_EXITED, GUARD_LEFTOVERS as they happen, and GUARD_EMPTY
@@ -38,6 +39,7 @@ enum guard_message_kind {
     GUARD_DISMISS,  /* nothing is held any more: end of file is not a death */
     /* guard -> leaserun */
     GUARD_READY,
+    GUARD_HEARD,       /* of GUARD_START: before anything is done about it */
     GUARD_STARTED,     /* pid of the command, also its process group */
     GUARD_NOT_STARTED, /* number is errno, stage says of what */
     GUARD_STOPPED,     /* the command was stopped by signal number */
@@ -48,6 +50,8 @@ enum guard_message_kind {
 
 enum guard_stage {
     GUARD_STAGE_FORK,
+    GUARD_STAGE_OUTPUT,
+    GUARD_STAGE_ACCOUNT,
     GUARD_STAGE_CWD,
     GUARD_STAGE_EXEC
 };

@@ -5,6 +5,7 @@
 #include "guard/guard_arguments.h"
 #include "guard/guard_ending.h"
 #include "guard/guard_protocol.h"
+#include "guard/guard_setup.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,6 +36,7 @@ enum guard_instant {
 struct guard {
     struct guard_arguments arguments;
     struct fds given; /* the command's, until it has been forked */
+    struct guard_setup setup;
     pid_t leaserun;
     int leaserun_pidfd, child_fd, timer_fd;
     int fault_fd; /* STARTING: from the child; -1 else */

@@ -69,7 +69,8 @@ void guard_tree_start(struct guard *guard, const struct guard_message *start)
         tell_not_started(guard, ETIMEDOUT, GUARD_STAGE_FORK);
         return;
     }
-    guard->command = guard_command_fork(guard->arguments.command, start, &guard->fault_fd);
+    guard->command =
+        guard_command_fork(guard->arguments.command, start, &guard->setup, &guard->fault_fd);
     if (guard->command < 0) {
         tell_not_started(guard, errno, GUARD_STAGE_FORK);
         return;

@@ -9,6 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
+/* What is the command's alone: a reader at the other end sees the command's end, not ours. */
+static void let_go_of_given(struct guard *guard)
+{
+    fds_let_go(&guard->given);
+    guard_setup_let_go(&guard->setup);
+}
+
 static void on_hold(struct guard *guard, const struct guard_message *message)
 {
     memcpy(guard->holder, message->holder, sizeof guard->holder);
@@ -26,13 +33,14 @@ static void on_start(struct guard *guard, const struct guard_message *message)
 {
     if (guard->phase != GUARD_PHASE_WAITING || getppid() != guard->leaserun)
         return;
+    guard_link_tell(guard->arguments.socket_fd, &(struct guard_message){.kind = GUARD_HEARD});
     guard_arguments_show_fence(&guard->arguments, message->fence);
     guard->leftovers = message->leftovers;
     guard->grace_ms = message->grace_ms;
     on_deadline(guard, message);
     guard->unstarted[0] = '\0';
     guard_tree_start(guard, message);
-    fds_let_go(&guard->given);
+    let_go_of_given(guard);
 }
 
 static void on_signal(struct guard *guard, const struct guard_message *message)
@@ -97,7 +105,7 @@ void guard_words_read(struct guard *guard)
             on_kind[message.kind](guard, &message);
     if (heard == GUARD_LINK_CLOSED) {
         guard->is_orphaned = true;
-        fds_let_go(&guard->given);
+        let_go_of_given(guard);
         guard_tree_kill(guard, GUARD_KILLER_NONE);
     }
 }

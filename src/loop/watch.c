@@ -20,6 +20,18 @@ int watch_open(struct watch *watch, uv_loop_t *loop, int fd, watch_cb readable)
     return uv_poll_start(&watch->poll, UV_READABLE, on_readable);
 }
 
+void watch_pause(struct watch *watch)
+{
+    if (watch->fd >= 0)
+        uv_poll_stop(&watch->poll);
+}
+
+void watch_resume(struct watch *watch)
+{
+    if (watch->fd >= 0)
+        uv_poll_start(&watch->poll, UV_READABLE, on_readable);
+}
+
 void watch_close(struct watch *watch, struct handles *handles)
 {
     if (watch->fd < 0)

@@ -17,4 +17,7 @@ struct watch {
 /* Takes the descriptor over: watch_close closes it. Returns a negative libuv error, and leaves
  * the descriptor to the caller, when it cannot be watched. */
 int watch_open(struct watch *watch, uv_loop_t *loop, int fd, watch_cb readable);
+/* No call until it is resumed. Both do nothing on a closed one. */
+void watch_pause(struct watch *watch);
+void watch_resume(struct watch *watch);
 void watch_close(struct watch *watch, struct handles *handles); /* twice is once */

@@ -197,17 +197,19 @@ static size_t waiting_count(const struct writer *writer)
     return writer->waiting.length + (writer->is_busy ? writer->batch.length : 0);
 }
 
-bool writer_put(struct writer *writer, const char *bytes, size_t count)
+void writer_put(struct writer *writer, const char *bytes, size_t count)
 {
     if (writer->is_gone) {
         note_lost(writer, EPIPE, count_lines(bytes, count));
-        return true;
+        return;
     }
-    if (waiting_count(writer) > WRITER_MOST)
-        return false;
     text_add_bytes(&writer->waiting, bytes, count);
     begin_batch(writer);
-    return true;
+}
+
+bool writer_is_full(const struct writer *writer)
+{
+    return waiting_count(writer) > WRITER_MOST;
 }
 
 bool writer_has_room(const struct writer *writer)

@@ -12,8 +12,9 @@
 #include <stdint.h>
 #include <uv.h>
 
-#define WRITER_ROOM 262144  /* bytes that wait: above, those who can wait should */
-#define WRITER_MOST 1048576 /* above, nothing is taken */
+/* Of bytes that wait. */
+#define WRITER_ROOM 262144  /* from here on, who can put them later should */
+#define WRITER_MOST 1048576 /* and who cannot should do without */
 
 struct writer;
 
@@ -26,10 +27,11 @@ struct writer_waiter {
 /* Does not own the descriptor. pool_prepare comes before it, with a thread for this. */
 struct writer *writer_open(uv_loop_t *loop, int fd);
 
-/* Takes a copy of all bytes, or answers false when too many wait already. */
-bool writer_put(struct writer *writer, const char *bytes, size_t count);
+/* Takes a copy of all bytes, however many wait: it is the caller's to ask first. */
+void writer_put(struct writer *writer, const char *bytes, size_t count);
 
-bool writer_has_room(const struct writer *writer);
+bool writer_has_room(const struct writer *writer); /* less than WRITER_ROOM wait */
+bool writer_is_full(const struct writer *writer);  /* more than WRITER_MOST do */
 void writer_await_room(struct writer *writer, struct writer_waiter *waiter);
 void writer_forget(struct writer_waiter *waiter); /* a waiter must be zeroed before its first use */
 

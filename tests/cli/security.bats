@@ -231,6 +231,6 @@ db.commit()' "$STORE_FILE"
     run --separate-stderr "$LEASERUN-guard"
     expect_status 71
     expect_contains "$stderr" 'of no use alone'
-    run --separate-stderr "$LEASERUN-guard" k fence=00000000000000000000 7 8 9 -- touch "$BATS_TEST_TMPDIR/ran"
+    run --separate-stderr "$LEASERUN-guard" k fence=00000000000000000000 7 8 9 10 -- touch "$BATS_TEST_TMPDIR/ran"
     [ ! -e "$BATS_TEST_TMPDIR/ran" ]
 }

@@ -37,6 +37,7 @@ static void open_scene(struct scene *scene)
                       .fence_word = scene->fence_word,
                       .socket_fd = pair[1],
                       .command = scene->command},
+        .setup = {.stdout_fd = -1, .stderr_fd = -1, .umask = -1},
         .leaserun = WORLD_LEASERUN,
         .child_fd = wake[0],
         .timer_fd = -1,

@@ -68,7 +68,7 @@ void guard_world_stop(int number)
 /* ---- what is wrapped ----------------------------------------------------------------------- */
 
 pid_t __wrap_guard_command_fork(char *const *argv, const struct guard_message *start,
-                                int *ret_fault_fd);
+                                const struct guard_setup *setup, int *ret_fault_fd);
 pid_t __wrap_guard_command_give_terminal(pid_t group);
 int __wrap_kill(pid_t pid, int number);
 int __wrap_pidfd_send_signal(int fd, int number, siginfo_t *info, unsigned flags);
@@ -82,7 +82,7 @@ void __wrap_tree_kill(const pid_t *spared, size_t spared_count);
 size_t __wrap_tree_describe(char *ret_text, size_t room, const pid_t *spared, size_t spared_count);
 
 pid_t __wrap_guard_command_fork(char *const *argv, const struct guard_message *start,
-                                int *ret_fault_fd)
+                                const struct guard_setup *setup, int *ret_fault_fd)
 {
     int ends[2];
     FUZZ_CHECK(!guard_world.is_forked && argv[0] != NULL);
