@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/time_text.h"
 #include "store/postgresql/pg_row.h"
+#include "store/postgresql/pg_schema.h"
 #include "store/postgresql/pg_sql.h"
 
 #include <inttypes.h>
@@ -24,6 +25,8 @@ static const char claim_sql[] =
     "!clock_timestamp() {+} $8::!interval, !clock_timestamp() {+} $9::!interval, false, false, "
     "$7::!int8 FROM settings "
     "WHERE settings.lock_timeout IS NOT NULL AND !clock_timestamp() {<=} $2::!timestamptz "
+    "AND NOT EXISTS (SELECT 1 FROM @schema_version AS v "
+    "WHERE v.oldest_reader {>} " PG_SCHEMA_VERSION_SQL ") "
     "AND !has_table_privilege(@@runs, 'SELECT') AND !has_table_privilege(@@runs, 'UPDATE') "
     "AND (SELECT NOT held.released OR held.revoked OR held.not_before {>} !clock_timestamp() "
     "FROM @leases AS held WHERE held.key {=} $3::!text) IS NOT TRUE "

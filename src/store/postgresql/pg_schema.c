@@ -108,7 +108,8 @@ static const struct object objects[] = {
                "    version !int4 PRIMARY KEY,\n"
                "    oldest_reader !int4 NOT NULL\n"
                ");\n"
-               "INSERT INTO @schema_version (version, oldest_reader) VALUES (1, 1)\n"
+               "INSERT INTO @schema_version (version, oldest_reader) VALUES (" PG_SCHEMA_VERSION_SQL
+               ", 1)\n"
                "    ON CONFLICT (version) DO NOTHING;\n",
     },
 };

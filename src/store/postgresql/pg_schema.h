@@ -10,7 +10,8 @@
 #include <libpq-fe.h>
 #include <stdbool.h>
 
-#define PG_SCHEMA_VERSION 1 /* what this program creates, and the newest it knows */
+#define PG_SCHEMA_VERSION     1 /* what this program creates, and the newest it knows */
+#define PG_SCHEMA_VERSION_SQL "1"
 
 /* Every way in which what is there is not what the statements need, apart from what is missing
  * altogether: another kind of relation, a column's type, a uniqueness that is not there, another

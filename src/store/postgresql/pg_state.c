@@ -18,20 +18,26 @@ const char pg_state_sql[] =
             "(SELECT !max(r.fence) FROM @runs AS r), (SELECT !max(f.fence) FROM @fences AS f)), 0) "
             "AS highest_fence, #server";
 
-static void check_version(const PGresult *result, const char *schema, struct error *ret_fault)
+bool pg_state_is_readable(const PGresult *result, const char *schema, struct error *err)
 {
     int64_t oldest_reader = pg_row_int64(result, 0, "oldest_reader", 0);
-    if (pg_row_int64(result, 0, "version", 0) == 0)
+    if (oldest_reader <= PG_SCHEMA_VERSION)
+        return true;
+    return error_set(err, ERROR_CONFIG,
+                     "the schema \"%s\" is for newer programs (its oldest reader is version "
+                     "%" PRId64 ", this one is %d): install a newer leaserun",
+                     schema, oldest_reader, PG_SCHEMA_VERSION);
+}
+
+static void check_version(const PGresult *result, const char *schema, struct error *ret_fault)
+{
+    if (pg_state_is_readable(result, schema, ret_fault) &&
+        pg_row_int64(result, 0, "version", 0) == 0)
         error_set(
             ret_fault, ERROR_CONFIG,
             "\"%s\".schema_version is empty, so the schema was not made by \"leaserun init\": "
             "use another schema, or insert the version it has (%d, 1)",
             schema, PG_SCHEMA_VERSION);
-    else if (oldest_reader > PG_SCHEMA_VERSION)
-        error_set(ret_fault, ERROR_CONFIG,
-                  "the schema \"%s\" is for newer programs (its oldest reader is version %" PRId64
-                  ", this one is %d): install a newer leaserun",
-                  schema, oldest_reader, PG_SCHEMA_VERSION);
 }
 
 static void check_sequence(const PGresult *result, const char *schema, struct error *ret_fault)
