@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "cli/say.h"
 
+#include "base/bounded_write.h"
 #include "base/exit_code.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -12,26 +13,14 @@
 #include <string.h>
 #include <unistd.h>
 
-static void write_all(const char *bytes, size_t count)
-{
-    while (count > 0) {
-        ssize_t written = write(STDERR_FILENO, bytes, count);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return;
-        bytes += written;
-        count -= (size_t)written;
-    }
-}
-
 static void say_sentence(const char *sentence)
 {
+    static bool is_stuck;
     TEXT_AUTODONE struct text line = TEXT_INIT;
     text_add(&line, "leaserun: ");
     escape_plain(&line, sentence);
     text_add_char(&line, '\n');
-    write_all(line.bytes, line.length);
+    bounded_write(STDERR_FILENO, &is_stuck, line.bytes, line.length);
 }
 
 int say_error(const struct error *err)

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 #include "log/log.h"
 
+#include "base/bounded_write.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "log/log_line.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#define WAIT_MS 500
 
 struct log log_open(int fd, enum level least, enum log_format format)
 {
@@ -22,41 +18,9 @@ struct log log_open(int fd, enum level least, enum log_format format)
     return (struct log){.fd = fd, .least = least, .format = format};
 }
 
-/* A blocking write to a pipe that nobody reads would stop renewals with it. A pipe that polls
- * writable takes PIPE_BUF bytes without blocking. */
-static bool wait_for_room(struct log *log, int64_t give_up_boot_ms)
-{
-    for (;;) {
-        int64_t left_ms = log->is_stuck ? 0 : give_up_boot_ms - now_boot_ms();
-        struct pollfd poll_fd = {.fd = log->fd, .events = POLLOUT};
-        int rc = poll(&poll_fd, 1, left_ms > 0 ? (int)left_ms : 0);
-        if (rc > 0)
-            return true;
-        if (rc == 0 || errno != EINTR) {
-            log->is_stuck = true;
-            return false;
-        }
-    }
-}
-
-/* Returns how many bytes were taken. */
 static size_t write_bytes(struct log *log, const char *bytes, size_t count)
 {
-    int64_t give_up_boot_ms = now_boot_ms() + WAIT_MS;
-    size_t done = 0;
-    while (done < count && wait_for_room(log, give_up_boot_ms)) {
-        size_t chunk = count - done < PIPE_BUF ? count - done : PIPE_BUF;
-        ssize_t written = write(log->fd, bytes + done, chunk);
-        if (written > 0) {
-            done += (size_t)written;
-            log->is_stuck = false;
-        } else if (written < 0 && errno == EAGAIN) {
-            log->is_stuck = now_boot_ms() >= give_up_boot_ms;
-        } else if (written == 0 || errno != EINTR) {
-            break;
-        }
-    }
-    return done;
+    return bounded_write(log->fd, &log->is_stuck, bytes, count);
 }
 
 static void write_line(struct log *log, const struct text *line)

@@ -137,6 +137,19 @@ END
     expect_status 0
 }
 
+@test "a pipe on stderr that is full and that nobody reads: a wrong command line ends in time" {
+    run timeout --signal KILL 20 python3 - "$LEASERUN" <<'END'
+import fcntl, os, subprocess, sys
+reader, writer = os.pipe()
+fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+os.write(writer, b'x' * 4096)
+for words in (['run', '--nosuch'], ['nosuch'], ['status', '--store', 'what:ever']):
+    child = subprocess.run([sys.argv[1]] + words, stderr=writer, timeout=5)
+    assert child.returncode in (64, 78), child.returncode
+END
+    expect_status 0
+}
+
 @test "twenty thousand descriptors are the command's, and little time is lost" {
     run timeout --signal KILL 60 python3 - "$LEASERUN" "$KEY" <<'END'
 import os, resource, subprocess, sys
