@@ -52,7 +52,7 @@ const char *lease_state_name(enum lease_state state)
         [LEASE_HELD] = "held",
         [LEASE_EXPIRED] = "expired",
         [LEASE_RELEASED] = "released",
-        [LEASE_ON_HOLD] = "on hold",
+        [LEASE_ON_HOLD] = "on_hold",
     };
     return names[state];
 }

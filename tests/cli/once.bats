@@ -178,7 +178,7 @@ finish_five() {
     noting --hold-at-least 3s -- true
     expect_status 0
     [ $(($(now_ms) - before)) -lt 1500 ] # it does not wait itself
-    expect_equal "$(lease_field "$KEY" state)" "on hold"
+    expect_equal "$(lease_field "$KEY" state)" "on_hold"
     noting -- true
     expect_silence 75
     noting --wait 10s -- true

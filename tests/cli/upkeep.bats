@@ -177,7 +177,7 @@ work() { # NUMBER
     run -0 leaserun run --hold-at-least 1h --once-per day "$mine.4" -- true
     await 10 eval '[ "$(lease_field "$mine.1" state)" = expired ]'
     all=$(leaserun status --json | grep -F "\"$mine.")
-    expect_equal "$(json_field state <<<"$all" | tr '\n' ,)" 'expired,held,released,on hold,'
+    expect_equal "$(json_field state <<<"$all" | tr '\n' ,)" 'expired,held,released,on_hold,'
     expect_equal "$(field_names <<<"$all")" 'key state holder fence acquired_at expires_at remaining_ms slot'
     expect_equal "$(lease_field "$mine.1" holder)" "$dead"
     expect_equal "$(lease_field "$mine.1" remaining_ms) $(lease_field "$mine.3" remaining_ms)" '0 0'
