@@ -57,6 +57,8 @@ start_lasting() { # MS OPTION...
     expect_equal "$(lease_field "$KEY" state)" released
     expect_try 0
     expect_equal "$(leaserun history --json "$KEY" | json_field outcome | sort -u)" succeeded
+    leaserun history --json "$KEY" | python3 -c 'import json, sys
+for line in sys.stdin: run = json.loads(line); assert run["started_at"] <= run["finished_at"], run'
 }
 
 @test "P9 the server's clock goes back two hours and the holder's host dies: the key is free after a ttl" {

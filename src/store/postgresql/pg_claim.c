@@ -121,7 +121,7 @@ static const char runs_sql[] =
     "WHERE run.outcome IS NULL)"
     ", closed AS ("
     "UPDATE @runs AS run SET outcome = 'abandoned', abandoned_by = j.run_id, "
-    "finished_at = COALESCE(run.finished_at, !clock_timestamp()) "
+    "finished_at = COALESCE(run.finished_at, GREATEST(run.started_at, !clock_timestamp())) "
     "FROM won JOIN judged AS j ON j.key {=} won.key WHERE run.run_id {=} won.previous_run_id "
     "AND (run.outcome IS NULL OR run.abandoned_by {=} j.run_id) "
     "RETURNING run.key, run.run_id, run.fence, run.holder)"

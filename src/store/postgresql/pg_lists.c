@@ -200,7 +200,7 @@ enum pg_next pg_recall_read(struct pg_task *task, const PGresult *result, struct
 /* A forgotten key has no next claim that would close the run of a holder that is gone. */
 #define CLOSE_UNFINISHED                                                                           \
     ", closed AS (UPDATE @runs AS run SET outcome = 'abandoned', "                                 \
-    "finished_at = !clock_timestamp() "                                                            \
+    "finished_at = GREATEST(run.started_at, !clock_timestamp()) "                                  \
     "FROM dead WHERE run.key {=} dead.key AND run.outcome IS NULL)"
 
 #define DELETE_BOTH(lease_condition, run_condition, also)                                          \

@@ -54,7 +54,8 @@ static const char release_sql[] =
     "AND lease.holder {=} $3::!text AND lease.fence {=} $4::!int8 AND NOT lease.released "
     "RETURNING 1)"
     ", written AS (UPDATE @runs AS run SET outcome = $6::!text, status = $7::!int4, "
-    "finished_at = !clock_timestamp() FROM settings WHERE settings.lock_timeout IS NOT NULL "
+    "finished_at = GREATEST(run.started_at, !clock_timestamp()) FROM settings WHERE "
+    "settings.lock_timeout IS NOT NULL "
     "AND run.run_id {=} $5::!text AND run.fence {=} $4::!int8 AND run.outcome IS NULL RETURNING 1)"
     " SELECT 1 FROM freed CROSS JOIN written";
 
