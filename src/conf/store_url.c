@@ -53,13 +53,17 @@ static bool is_secret_name(const char *name, size_t length)
     return strcasecmp(decoded, "password") == 0 || strcasecmp(decoded, "sslpassword") == 0;
 }
 
+/* Values of secret names, from parameter to parameter; a name begins after the last "?" before its
+ * "=". */
 static void hide_parameters(struct redaction *redaction, const char *query, const char *to)
 {
     while (query < to) {
         size_t length = strcspn(query, "&");
         const char *end = (size_t)(to - query) < length ? to : query + length;
         const char *value = memchr(query, '=', (size_t)(end - query));
-        if (value != NULL && is_secret_name(query, (size_t)(value - query)))
+        const char *mark = value == NULL ? NULL : memrchr(query, '?', (size_t)(value - query));
+        const char *name = mark == NULL ? query : mark + 1;
+        if (value != NULL && is_secret_name(name, (size_t)(value - name)))
             hide(redaction, value + 1, end);
         query = end < to ? end + 1 : end;
     }
@@ -84,17 +88,72 @@ static size_t count_before_query(const char *from, size_t count)
     return count;
 }
 
-/* A password with an unencoded "/" or "@" is wrong, and no less secret: everything from the first
- * ":" to the last "@" before the parameters is hidden. */
+/* Parameters in whose values an "@" is no sign of a user before it. */
+static const char *const at_home[] = {
+    "application_name", "dbname", "fallback_application_name", "host", "options",
+    "passfile",         "user"};
+
+static bool is_at_home(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof at_home / sizeof at_home[0]; i++)
+        if (strlen(at_home[i]) == length && memcmp(at_home[i], name, length) == 0)
+            return true;
+    return is_secret_name(name, length);
+}
+
+/* host:5432,[::1]:5433 before "/": what follows a ":" outside brackets is a number. */
+static bool has_only_ports(const char *authority, const char *to)
+{
+    bool is_bracketed = false;
+    for (const char *at = authority; at < to && *at != '/'; at++) {
+        is_bracketed = *at == '[' || (is_bracketed && *at != ']');
+        if (*at != ':' || is_bracketed)
+            continue;
+        size_t digits = strspn(at + 1, "0123456789");
+        if (at + 1 + digits < to && at[1 + digits] != ',' && at[1 + digits] != '/')
+            return false;
+    }
+    return true;
+}
+
+/* Whether an "@" after the "?" is one of a value, not the end of a password that has a "?". */
+static bool is_plain_query(const char *query, const char *to)
+{
+    while (query < to) {
+        const char *and = memchr(query, '&', (size_t)(to - query));
+        const char *end = and == NULL ? to : and;
+        const char *value = memchr(query, '=', (size_t)(end - query));
+        if (memchr(query, '@', (size_t)(end - query)) != NULL &&
+            (value == NULL || !is_at_home(query, (size_t)(value - query))))
+            return false;
+        query = end < to ? end + 1 : end;
+    }
+    return true;
+}
+
+/* A password with an unencoded "/", "@" or "?" is wrong, and no less secret. Returns the "@" before
+ * which it may be anywhere: the last of all, unless what stands before and after the "?" at query
+ * is as it should be. */
+static const char *find_stray_at(const char *authority, const char *query, const char *to)
+{
+    const char *at = memrchr(query, '@', (size_t)(to - query));
+    bool has_user = memchr(authority, '@', (size_t)(query - authority)) != NULL;
+    bool is_plain = at == NULL || (is_plain_query(query + 1, to) &&
+                                   (has_user || has_only_ports(authority, query)));
+    return is_plain ? NULL : at;
+}
+
 static void hide_in_uri(struct redaction *redaction, const char *authority, const char *to)
 {
-    size_t count = count_before_query(authority, (size_t)(to - authority));
-    const char *at = memrchr(authority, '@', count);
-    const char *colon = memchr(authority, ':', count);
-    if (at != NULL && colon != NULL && colon < at)
+    const char *query = authority + count_before_query(authority, (size_t)(to - authority));
+    const char *stray = find_stray_at(authority, query, to);
+    const char *at = memrchr(authority, '@', (size_t)(query - authority));
+    const char *colon = memchr(authority, ':', (size_t)(query - authority));
+    if (stray != NULL)
+        hide(redaction, authority, stray);
+    else if (at != NULL && colon != NULL && colon < at)
         hide(redaction, colon + 1, at);
-    if (authority + count < to)
-        hide_parameters(redaction, authority + count + 1, to);
+    hide_parameters(redaction, stray == NULL ? query : stray, to);
 }
 
 static const char *skip_blanks(const char *at)
