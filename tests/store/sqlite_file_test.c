@@ -409,7 +409,7 @@ static void fill_disk(const char *folder, bool is_filled)
 
 static int use_full_disk(struct sqlite_fixture *fixture)
 {
-    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+    if (unshare(CLONE_NEWNS) != 0 || mount("", "/", "", MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("tmpfs", fixture->folder, "tmpfs", 0, "size=512k,mode=0700") != 0)
         return 77;
     struct claim_item one = sqlite_fixture_item("k");

@@ -143,7 +143,8 @@ static bool no_descriptor_left_is_told(void)
     signals_take_stock(&given);
     while (dup(0) >= 0)
         continue;
-    return signals_open(&signals, &loop, on_signal, &seen) == UV_EMFILE;
+    bool is_told = signals_open(&signals, &loop, on_signal, &seen) == UV_EMFILE;
+    return uv_loop_close(&loop) == 0 && is_told;
 }
 
 static void signals__stop_before_listening__is_pending_and_consumed(void **state)
