@@ -49,7 +49,7 @@ struct cron {
     uint16_t months;       /* bits 1 to 12 */
     uint8_t weekdays;      /* bits 0 to 6, Sunday is 0 */
     uint8_t last_weekdays; /* nL: the last such weekday of the month */
-    uint8_t stars;         /* bit per enum cron_field: the field begins with `*` */
+    uint8_t stars;         /* bit per enum cron_field that begins with `*`, but for months */
     uint8_t kind;          /* enum cron_kind */
     bool is_never;         /* no date matches: February 30 */
     bool has_beyond_step;  /* a step is beyond its range and gives the first value only */
@@ -67,7 +67,7 @@ struct cron {
 bool cron_parse(const char *text, const char *key, struct cron *ret_cron, struct error *err);
 
 /* The schedule in one form for all its spellings: "@daily" is "0 0 * * *". Parsed again it gives
- * the same value (a key no longer matters). */
+ * the same slots; a key no longer matters. */
 const char *cron_format(const struct cron *cron, char ret_text[CRON_TEXT_MAX]);
 
 /* The first slot strictly after the instant; NO_INSTANT when there is none up to CRON_LAST_US, and

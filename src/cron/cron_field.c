@@ -329,7 +329,8 @@ bool cron_field_parse(enum cron_field field, const char *text, size_t length, co
                       struct cron *cron, struct error *err)
 {
     struct item item = {.field = field, .range = &cron_ranges[field], .key = key, .cron = cron};
-    if (text[0] == '*' || (text[0] == '?' && (field == CRON_DAY || field == CRON_WEEKDAY)))
+    if ((text[0] == '*' && field != CRON_MONTH) ||
+        (text[0] == '?' && (field == CRON_DAY || field == CRON_WEEKDAY)))
         cron->stars |= (uint8_t)(1U << field);
     if (read_list(&item, text, length))
         return true;

@@ -15,7 +15,7 @@
 
 #define ZONE_DATA      "/usr/share/zoneinfo"
 #define LOCALTIME      "/etc/localtime"
-#define FILE_BYTES_MAX (1 << 20) /* the largest that is known has 4 KiB */
+#define FILE_BYTES_MAX (1 << 16) /* the largest that is known has 4 KiB */
 #define NAME_MAX_BYTES 255
 #define NAME_CHARS                                                                                 \
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-/" /* no dot: no ".." */
