@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "command/command_words.h"
+#include "conf/words.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,24 +64,14 @@ void command_environment_put_account(struct command_environment *environment,
     put(environment, mem_strdup("PATH=" PATH_OF_ALL));
 }
 
-/* What a shell takes for the name of a variable; others could be set, but never read by one. */
-static bool is_assignment(const char *word)
-{
-    size_t length = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
-    return length > 0 && word[length] == '=' && !(word[0] >= '0' && word[0] <= '9');
-}
-
 bool command_environment_put_words(struct command_environment *environment, const char *words,
                                    struct error *err)
 {
-    MEM_AUTOFREE char **split = command_words_split(words, NULL, err);
+    MEM_AUTOFREE char **split = words_split_assignments(words, err);
     if (split == NULL)
         return error_prefix(err, "env");
-    for (char **word = split; *word != NULL; word++) {
-        if (!is_assignment(*word))
-            return error_set(err, ERROR_CONFIG, "env: \"%s\" is not NAME=VALUE", *word);
+    for (char **word = split; *word != NULL; word++)
         put(environment, mem_strdup(*word));
-    }
     return true;
 }
 
@@ -125,7 +115,7 @@ static bool put_line(struct command_environment *environment, char *line, size_t
     line += strspn(line, " \t");
     if (*line == '\0' || *line == '#')
         return true;
-    if (!is_assignment(line))
+    if (!words_is_assignment(line))
         return error_set(err, ERROR_CONFIG, "this is not NAME=VALUE");
     put(environment, mem_strdup(line));
     return true;

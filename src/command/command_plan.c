@@ -4,7 +4,8 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "command/command_environment.h"
-#include "command/command_words.h"
+#include "conf/value.h"
+#include "conf/words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,23 +25,10 @@ static const char *shell_of(const struct job *job)
     return job->shell != NULL ? job->shell : SHELL_DEFAULT;
 }
 
-static bool parse_umask(const char *text, int *ret_umask, struct error *err)
-{
-    char *end;
-    long value = strtol(text, &end, 8);
-    if (text[0] < '0' || text[0] > '7' || *end != '\0' || value > 0777)
-        return error_set(err, ERROR_CONFIG,
-                         "umask: \"%s\" is no file mode mask; three octal digits are meant, as in "
-                         "022",
-                         text);
-    *ret_umask = (int)value;
-    return true;
-}
-
 /* "cannot be split: ..." is of the key that has the words. */
 static char **split(const char *key, const char *line, size_t *ret_count, struct error *err)
 {
-    char **words = command_words_split(line, ret_count, err);
+    char **words = words_split(line, ret_count, err);
     if (words != NULL && words[0] != NULL)
         return words;
     if (words != NULL)
@@ -93,7 +81,9 @@ static bool make_place(struct command_plan *plan, const struct job *job, struct 
     plan->is_cwd_optional = job->cwd == NULL && job->user != NULL;
     plan->texts->cwd = mem_strdup(plan->is_cwd_optional ? plan->account.home : job->cwd);
     plan->cwd = plan->texts->cwd;
-    return job->umask == NULL || parse_umask(job->umask, &plan->umask, err);
+    if (job->umask == NULL || value_parse_umask(job->umask, &plan->umask, err))
+        return true;
+    return error_prefix(err, "umask");
 }
 
 static bool make_account(struct command_plan *plan, const struct job *job, struct error *err)
@@ -129,18 +119,6 @@ void command_plan_done(struct command_plan *plan)
     }
     account_done(&plan->account);
     *plan = COMMAND_PLAN_INIT;
-}
-
-bool command_plan_check(const struct job *job, struct error *err)
-{
-    int mask;
-    struct command_environment environment = {0};
-    const char *line = job->exec != NULL ? job->exec : shell_of(job);
-    MEM_AUTOFREE char **words = split(job->exec != NULL ? "exec" : "shell", line, NULL, err);
-    bool is_good = words != NULL && (job->umask == NULL || parse_umask(job->umask, &mask, err)) &&
-                   (job->env == NULL || command_environment_put_words(&environment, job->env, err));
-    command_environment_done(&environment);
-    return is_good;
 }
 
 /* ---- in the pool ----------------------------------------------------------------------------- */

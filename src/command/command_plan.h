@@ -40,7 +40,3 @@ typedef void (*command_plan_cb)(void *owner, const struct command_plan *plan,
                                 const struct error *why);
 void command_plan_ask(uv_loop_t *loop, const struct job *job, char *const *environment,
                       command_plan_cb made, void *owner);
-
-/* What can be said of a job's exec, shell, umask and env without looking at the system: the first
- * fault of those. */
-bool command_plan_check(const struct job *job, struct error *err);

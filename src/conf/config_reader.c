@@ -12,20 +12,11 @@
 /* A section that the format has and this version does not. */
 #define LATER_SECTION "http"
 
-static size_t number_of(const struct setting *wanted)
-{
-    const struct setting *setting = NULL;
-    size_t number = 0;
-    while ((setting = settings_next(setting)) != NULL && setting != wanted)
-        number++;
-    return number;
-}
-
 void config_reader_init(struct config_reader *reader, struct config *config,
                         struct ini_faults *faults)
 {
     *reader = (struct config_reader){.config = config, .faults = faults};
-    reader->places = mem_array(number_of(NULL), sizeof *reader->places);
+    reader->places = mem_array(settings_number(NULL), sizeof *reader->places);
 }
 
 /* "job" and "defaults nightly": the section is there, the header is not its. */
@@ -107,7 +98,7 @@ static bool take_entry(struct config_reader *reader, const struct ini_text *text
     const struct setting *setting = settings_find_key(section, entry->key);
     if (setting == NULL)
         return config_reader_refuse_key(section, section->title, entry, faults);
-    struct config_place *place = &reader->places[number_of(setting)];
+    struct config_place *place = &reader->places[settings_number(setting)];
     if (place->line > 0) {
         MEM_AUTOFREE char *other = ini_faults_place(faults, place->file, place->line);
         return ini_faults_add(faults, entry->line, "%s stands here and in %s: keep one of them",
@@ -157,7 +148,7 @@ static struct config_place place_of(const struct config_reader *reader, const ch
     const struct setting *setting = NULL;
     while ((setting = settings_next(setting)) != NULL)
         if (is_store_key(setting, store_key))
-            return reader->places[number_of(setting)];
+            return reader->places[settings_number(setting)];
     return (struct config_place){0, 0};
 }
 

@@ -22,6 +22,18 @@ void ini_faults_turn_to(struct ini_faults *faults, size_t file)
     faults->file = file;
 }
 
+void ini_faults_turn_to_path(struct ini_faults *faults, const char *path)
+{
+    if (faults->file < faults->file_count && strcmp(faults->files[faults->file], path) == 0)
+        return;
+    for (size_t i = 0; i < faults->file_count; i++)
+        if (strcmp(faults->files[i], path) == 0) {
+            faults->file = i;
+            return;
+        }
+    ini_faults_begin_file(faults, path);
+}
+
 bool ini_faults_add(struct ini_faults *faults, int line, const char *format, ...)
 {
     char text[1024];

@@ -23,6 +23,9 @@ struct ini_faults {
 size_t ini_faults_begin_file(struct ini_faults *faults, const char *path);
 void ini_faults_turn_to(struct ini_faults *faults, size_t file);
 
+/* The same by path, which may be a new one. Quick when it is the same as before. */
+void ini_faults_turn_to_path(struct ini_faults *faults, const char *path);
+
 /* Always returns false. */
 bool ini_faults_add(struct ini_faults *faults, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#define INI_FILE_MAX (16 << 20) /* bytes: more than any table of jobs has */
+#define INI_FILE_MAX (64 << 20) /* bytes: more than any table of jobs has */
 
 struct ini_file {
     bool is_missing;

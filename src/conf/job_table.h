@@ -18,8 +18,8 @@
 struct job_table {
     struct job *jobs; /* in the order of files and lines; also those that are not enabled */
     size_t count;
-    char **files; /* every file and folder that was looked into, there or not: what to watch */
-    size_t file_count;
+    char **files;      /* every file and folder that was looked into, there or not: what to watch */
+    size_t file_count; /* their paths lie in strings */
 
     /* Text of all jobs, each once: two jobs with the same zone, command or key have the same
      * pointer. It is the table's and lives as long. */
@@ -48,7 +48,3 @@ const struct job *job_table_find(const struct job_table *table, const char *name
  * timezone is a fault unless this host's zone is UTC. */
 bool job_table_check_store(const struct job_table *table, bool is_shared,
                            struct ini_faults *faults);
-
-/* What depends on this host and may be mended while the table is in use, for check alone: users,
- * groups, folders, env-files and shells that are not there. */
-bool job_table_check_host(const struct job_table *table, struct ini_faults *faults);

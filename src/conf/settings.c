@@ -28,6 +28,18 @@ const struct setting *settings_next(const struct setting *previous)
     return NULL;
 }
 
+size_t settings_number(const struct setting *setting)
+{
+    size_t before = 0;
+    for (size_t i = 0; i < TOPIC_COUNT; i++) {
+        const struct setting *rows = topics[i]->rows;
+        if (setting >= rows && setting < rows + topics[i]->count)
+            return before + (size_t)(setting - rows);
+        before += topics[i]->count;
+    }
+    return before;
+}
+
 const struct setting_section settings_sections[] = {
     {
         .name = "store",
@@ -150,10 +162,18 @@ static bool put_number(const struct setting *setting, const char *value, int64_t
     return true;
 }
 
-static bool put_text(const char *value, char **member, struct error *err)
+bool settings_check_text(const struct setting *setting, const char *value, struct error *err)
 {
     if (*value == '\0')
         return error_set(err, ERROR_USAGE, "the value is empty");
+    return setting->check == NULL || setting->check(value, err);
+}
+
+static bool put_text(const struct setting *setting, const char *value, char **member,
+                     struct error *err)
+{
+    if (!settings_check_text(setting, value, err))
+        return false;
     mem_wipe(*member);
     *member = mem_strdup(value);
     return true;
@@ -164,7 +184,7 @@ bool settings_put(const struct setting *setting, const char *value, void *object
     void *member = (char *)object + setting->offset;
     switch (setting->type) {
     case SETTING_TEXT:
-        return put_text(value, member, err);
+        return put_text(setting, value, member, err);
     case SETTING_DURATION:
     case SETTING_COUNT:
     case SETTING_SIZE:

@@ -47,6 +47,7 @@ struct setting {
     const char *word;     /* a word that a number may be instead; NULL: there is none */
     int64_t word_value;
     const struct value_choice *choices;
+    bool (*check)(const char *value, struct error *err); /* of a text, what it must be; or NULL */
     const char *example; /* the value in the sample where there is no default */
     const char *help;    /* one line of help */
     const char *manual;  /* sentences for the manual */
@@ -55,6 +56,9 @@ struct setting {
 
 /* The row behind previous, the first one for NULL; NULL behind the last. */
 const struct setting *settings_next(const struct setting *previous);
+
+/* The place of a row in that order, from 0; how many there are for NULL. */
+size_t settings_number(const struct setting *setting);
 
 /* A section of leaserun.ini. */
 struct setting_section {
@@ -80,6 +84,10 @@ const char *settings_suggest_key(const struct setting_section *section, const ch
  * names neither key nor option: the caller puts that before it. */
 bool settings_put(const struct setting *setting, const char *value, void *object,
                   struct error *err);
+
+/* Whether a text setting would take the value. */
+bool settings_check_text(const struct setting *setting, const char *value, struct error *err);
+
 void settings_put_initial(const struct setting *setting, void *object);
 
 /* Bounds and default for help: "at least 5s, default 3m". "" when there is nothing to say. */

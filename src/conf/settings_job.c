@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /* Of a job of the table. */
+#include "base/utf8.h"
 #include "conf/job.h"
 #include "conf/settings_rows.h"
+#include "conf/words.h"
+#include "cron/cron.h"
+
+#include <stdlib.h>
 
 static const struct value_choice misfire_choices[] = {
     {"skip", JOB_MISFIRE_SKIP},
@@ -31,6 +36,40 @@ static const struct value_choice output_choices[] = {
     {NULL, 0},
 };
 
+static bool check_schedule(const char *value, struct error *err)
+{
+    struct cron cron;
+    return cron_parse(value, NULL, &cron, err);
+}
+
+static bool check_timezone(const char *value, struct error *err)
+{
+    return zone_find(value, err) != NULL;
+}
+
+static bool check_words(const char *value, struct error *err)
+{
+    char **words = words_split(value, NULL, err);
+    bool is_good = words != NULL && words[0] != NULL && words[0][0] != '\0';
+    if (words != NULL && !is_good)
+        error_set(err, ERROR_CONFIG, "the first word is empty: it names the program");
+    free(words);
+    return is_good;
+}
+
+static bool check_env(const char *value, struct error *err)
+{
+    char **words = words_split_assignments(value, err);
+    free(words);
+    return words != NULL;
+}
+
+static bool check_umask(const char *value, struct error *err)
+{
+    int mask;
+    return value_parse_umask(value, &mask, err);
+}
+
 static const struct setting rows[] = {
     {
         .key = "schedule",
@@ -39,6 +78,7 @@ static const struct setting rows[] = {
         .offset = offsetof(struct job, schedule),
         .argument = "SCHEDULE",
         .example = "0 2 * * *",
+        .check = check_schedule,
         .help = "when it is due",
         .manual = "Five fields as in crontab(5), or six with seconds first; @hourly, @daily, "
                   "@weekly, @monthly, @yearly; every DURATION, counted from the epoch; @once, "
@@ -62,6 +102,7 @@ static const struct setting rows[] = {
         .offset = offsetof(struct job, exec),
         .argument = "WORDS",
         .example = "/usr/local/bin/report --all",
+        .check = check_words,
         .help = "what to run without a shell, instead of command",
         .manual = "Blanks separate the words; quotes and backslashes join them as in a shell, "
                   "and nothing is expanded.",
@@ -73,6 +114,7 @@ static const struct setting rows[] = {
         .offset = offsetof(struct job, key),
         .argument = "KEY",
         .example = "report",
+        .check = utf8_check_key,
         .help = "the lease that it needs, if not that of its own name",
         .manual = "Jobs with the same key never run at the same time.",
     },
@@ -83,6 +125,7 @@ static const struct setting rows[] = {
         .offset = offsetof(struct job, timezone),
         .argument = "ZONE",
         .example = "Europe/Paris",
+        .check = check_timezone,
         .help = "whose calendar the schedule follows",
         .manual = "A name of the system's zone data, such as UTC. On a store that hosts share a "
                   "schedule of calendar fields needs one, unless this host's zone is UTC, so "
@@ -93,9 +136,11 @@ static const struct setting rows[] = {
         .group = SETTING_JOB,
         .type = SETTING_TEXT,
         .offset = offsetof(struct job, shell),
-        .argument = "PATH",
+        .argument = "WORDS",
         .initial = "/bin/sh",
+        .check = check_words,
         .help = "the shell that command is given to, behind -c",
+        .manual = "It may have options: /bin/bash -e.",
     },
     {
         .key = "enabled",
@@ -232,6 +277,7 @@ static const struct setting rows[] = {
         .offset = offsetof(struct job, umask),
         .argument = "OCTAL",
         .example = "027",
+        .check = check_umask,
         .help = "the umask of the command",
     },
     {
@@ -241,6 +287,7 @@ static const struct setting rows[] = {
         .offset = offsetof(struct job, env),
         .argument = "WORDS",
         .example = "LANG=C.UTF-8 GREETING='good morning'",
+        .check = check_env,
         .help = "variables of the command, NAME=VALUE words",
         .manual = "Quoted as in exec. They count over env-file, and that over leaserun's own "
                   "environment.",

@@ -10,6 +10,8 @@
  *   least, most   of a number, in the unit of the member (a duration's is milliseconds)
  *   word          one that stands for word_value, such as "forever"
  *   choices       the words of a choice
+ *   check         of a text: refuses what cannot be meant, without looking at this host's users,
+ *                 files and folders
  *   example       shown in the sample file where there is no default
  *   help          one line, no full stop; manual: whole sentences that go on from it */
 #pragma once

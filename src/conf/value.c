@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -171,6 +172,16 @@ const char *value_format_size(int64_t bytes, char ret_text[VALUE_TEXT_MAX])
     }
     snprintf(ret_text, VALUE_TEXT_MAX, "%" PRId64, bytes);
     return ret_text;
+}
+
+bool value_parse_umask(const char *text, int *ret_mask, struct error *err)
+{
+    size_t length = strspn(text, "01234567");
+    if (length == 0 || length > 4 || text[length] != '\0' || strtol(text, NULL, 8) > 0777)
+        return error_set(err, ERROR_USAGE,
+                         "\"%s\" is no file mode mask: write three octal digits, as in 022", text);
+    *ret_mask = (int)strtol(text, NULL, 8);
+    return true;
 }
 
 bool value_parse_switch(const char *text, bool *ret_is_on, struct error *err)

@@ -26,6 +26,9 @@ const char *value_format_size(int64_t bytes, char ret_text[VALUE_TEXT_MAX]);
 /* yes no on off true false. */
 bool value_parse_switch(const char *text, bool *ret_is_on, struct error *err);
 
+/* Octal, 0 to 777. */
+bool value_parse_umask(const char *text, int *ret_mask, struct error *err);
+
 struct value_choice {
     const char *name; /* the array ends with NULL */
     int value;

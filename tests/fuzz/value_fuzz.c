@@ -12,7 +12,7 @@
 
 static void check_refusal(const struct error *err)
 {
-    FUZZ_CHECK(err->kind == ERROR_USAGE && err->text[0] != '\0');
+    FUZZ_CHECK((err->kind == ERROR_USAGE || err->kind == ERROR_CONFIG) && err->text[0] != '\0');
     FUZZ_CHECK(memchr(err->text, '\0', sizeof err->text) != NULL && fuzz_is_one_line(err->text));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "command/command_words.h"
+#include "conf/words.h"
 
 #include "base/mem.h"
 
@@ -63,7 +63,7 @@ static const char *take_word(const char **from, char **to)
 }
 
 /* Every second character can begin a word; the texts stand behind the pointers. */
-char **command_words_split(const char *line, size_t *ret_count, struct error *err)
+char **words_split(const char *line, size_t *ret_count, struct error *err)
 {
     size_t length = strlen(line), most = length / 2 + 2, count = 0;
     char **words = mem_alloc(most * sizeof *words + length + 1);
@@ -84,5 +84,24 @@ char **command_words_split(const char *line, size_t *ret_count, struct error *er
     words[count] = NULL;
     if (ret_count != NULL)
         *ret_count = count;
+    return words;
+}
+
+bool words_is_assignment(const char *word)
+{
+    size_t length = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+    return length > 0 && word[length] == '=' && !(word[0] >= '0' && word[0] <= '9');
+}
+
+char **words_split_assignments(const char *line, struct error *err)
+{
+    char **words = words_split(line, NULL, err);
+    for (char **word = words; word != NULL && *word != NULL; word++) {
+        if (words_is_assignment(*word))
+            continue;
+        error_set(err, ERROR_CONFIG, "word %d is not NAME=VALUE", (int)(word - words) + 1);
+        free(words);
+        return NULL;
+    }
     return words;
 }
