@@ -4,138 +4,108 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/now.h"
-#include "base/program.h"
 #include "base/time_text.h"
-#include "build_id.h"
 #include "loop/alarm.h"
-#include "store/stand_in.h"
 #include "store/store_backend.h"
+#include "store/store_batch.h"
+#include "store/store_module.h"
 
-#include <dlfcn.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct store {
     const struct store_backend *backend;
-    void *module; /* of dlopen */
-    void *state;  /* the backend's */
+    void *state; /* the backend's */
     struct store_listener listener;
 
-    struct store_request *first; /* waiting, in order; the one being served is not among them */
-    struct store_request *serving;
-    struct store_request *finished; /* cancelled, to be called back from the loop */
-    struct alarm limit;             /* the earliest give_up of all */
-    struct alarm turn;              /* rings at once: work that may not happen within a submit */
+    struct store_request *first; /* waiting, in order; what is being served is not among them */
+    struct store_request *last;
+    struct store_request *serving;  /* a caller's, or the batch's */
+    struct store_batch *batch;      /* NULL: serving is a caller's */
+    struct store_request *finished; /* to be called back from the loop, in order */
+    struct alarm limit;             /* the earliest give_up of all, or earlier */
+    int64_t limit_boot_ms;
+    struct alarm turn; /* rings at once: work that may not happen within a submit */
     struct handles handles;
     bool is_closing;
     store_closed_cb closed;
     void *closed_owner;
 };
 
-/* ---- the module -------------------------------------------------------------------------- */
-
-struct scheme {
-    const char *prefix;
-    const char *module;
-    const char *needs;
-    bool has_stand_ins;
-};
-
-static const struct scheme schemes[] = {
-    {.prefix = "postgresql:",
-     .module = "leaserun-postgresql.so",
-     .needs = "libpq",
-     .has_stand_ins = true},
-    {.prefix = "postgres:",
-     .module = "leaserun-postgresql.so",
-     .needs = "libpq",
-     .has_stand_ins = true},
-    {.prefix = "sqlite:", .module = "leaserun-sqlite.so", .needs = "libsqlite3"},
-};
-
-static const struct scheme *find_scheme(const char *url)
-{
-    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++)
-        if (strncmp(url, schemes[i].prefix, strlen(schemes[i].prefix)) == 0)
-            return &schemes[i];
-    /* libpq's other form: "host=... dbname=..." */
-    return strchr(url, '=') != NULL ? &schemes[0] : NULL;
-}
-
-bool store_check_url(const char *url, struct error *err)
-{
-    return find_scheme(url) != NULL ||
-           error_set(err, ERROR_CONFIG,
-                     "the store's URL must start with postgresql: or sqlite: (or be a libpq "
-                     "connection string)");
-}
-
-static void *open_module(const struct scheme *scheme, const char *folder, const char *url,
-                         const char *path)
-{
-    struct stand_ins stand_ins = {0};
-    if (scheme->has_stand_ins)
-        stand_in_load(folder, url, &stand_ins);
-    void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL); /* a missing symbol shows here or never */
-    if (module == NULL && stand_in_unload(&stand_ins))
-        module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    return module;
-}
-
-static const struct store_backend *load(const char *url, void **ret_module, struct error *err)
-{
-    char path[PATH_MAX];
-    char folder[PATH_MAX];
-    const struct scheme *scheme = find_scheme(url);
-    if (!store_check_url(url, err))
-        return NULL;
-    if (!program_folder(folder, sizeof folder, err))
-        return NULL;
-    snprintf(path, sizeof path, "%.4000s/%s", folder, scheme->module);
-    void *module = open_module(scheme, folder, url, path);
-    if (module == NULL) {
-        error_set(err, ERROR_CONFIG, "the store module cannot be loaded (is %s installed?): %s",
-                  scheme->needs, dlerror());
-        return NULL;
-    }
-    const struct store_backend *backend = dlsym(module, "store_backend_v1");
-    if (backend == NULL || strcmp(backend->build_id, BUILD_ID) != 0) {
-        error_set(err, ERROR_CONFIG, "%s is of another build than leaserun (%s): reinstall both",
-                  path, BUILD_ID);
-        dlclose(module);
-        return NULL;
-    }
-    *ret_module = module;
-    return backend;
-}
-
 /* ---- the queue --------------------------------------------------------------------------- */
 
-static void arm_limit(struct store *store)
+static void find_last(struct store *store)
 {
-    int64_t earliest = INT64_MAX;
-    if (store->serving != NULL)
-        earliest = store->serving->give_up_boot_ms;
-    for (struct store_request *r = store->first; r != NULL; r = r->next)
-        if (r->give_up_boot_ms < earliest)
-            earliest = r->give_up_boot_ms;
-    if (earliest == INT64_MAX)
-        alarm_stop(&store->limit);
+    store->last = store->first;
+    while (store->last != NULL && store->last->next != NULL)
+        store->last = store->last->next;
+}
+
+static void append(struct store *store, struct store_request *request)
+{
+    request->next = NULL;
+    if (store->first == NULL)
+        store->first = request;
     else
-        alarm_set_at(&store->limit, earliest);
+        store->last->next = request;
+    store->last = request;
 }
 
 static void unqueue(struct store *store, struct store_request *request)
 {
-    for (struct store_request **at = &store->first; *at != NULL; at = &(*at)->next) {
-        if (*at == request) {
-            *at = request->next;
-            return;
-        }
-    }
+    struct store_request **at = &store->first;
+    while (*at != request)
+        at = &(*at)->next;
+    *at = request->next;
+    if (store->last == request)
+        find_last(store);
 }
+
+/* In their order, before all that wait. */
+static void put_back(struct store *store, struct store_request *list)
+{
+    struct store_request **end = &list;
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = store->first;
+    store->first = list;
+    find_last(store);
+}
+
+static void take_turn(struct store *store)
+{
+    alarm_set_in(&store->turn, 0);
+}
+
+/* ---- limits ------------------------------------------------------------------------------ */
+
+static void watch_limit(struct store *store, int64_t boot_ms)
+{
+    if (boot_ms >= store->limit_boot_ms)
+        return;
+    store->limit_boot_ms = boot_ms;
+    alarm_set_at(&store->limit, boot_ms);
+}
+
+static void watch_limits(struct store *store)
+{
+    store->limit_boot_ms = INT64_MAX;
+    alarm_stop(&store->limit);
+    if (store->serving != NULL)
+        watch_limit(store, store->serving->give_up_boot_ms);
+    for (size_t m = 0; store->batch != NULL && m < store->batch->member_count; m++)
+        if (store->batch->members[m] != NULL)
+            watch_limit(store, store->batch->members[m]->give_up_boot_ms);
+    for (struct store_request *r = store->first; r != NULL; r = r->next)
+        watch_limit(store, r->give_up_boot_ms);
+}
+
+static void rest(struct store *store)
+{
+    if (store->serving == NULL && store->first == NULL)
+        watch_limits(store);
+}
+
+/* ---- serving ----------------------------------------------------------------------------- */
 
 static void serve_next(struct store *store)
 {
@@ -143,69 +113,167 @@ static void serve_next(struct store *store)
         return;
     struct store_request *request = store->first;
     store->first = request->next;
-    store->serving = request;
-    arm_limit(store);
-    store->backend->serve(store->state, request);
+    store->batch = store_batch_gather(request, &store->first, now_boot_ms());
+    find_last(store);
+    store->serving = store->batch != NULL ? &store->batch->request : request;
+    store->serving->is_waited_for = store->batch != NULL || store->first != NULL;
+    watch_limit(store, store->serving->give_up_boot_ms);
+    store->backend->serve(store->state, store->serving);
 }
 
-static void call_back(struct store *store, struct store_request *request)
+/* Those who were served, with the answer if there is one. */
+static struct store_request *end_service(struct store *store)
 {
-    request->answered_boot_ms = now_boot_ms();
-    request->done(request);
+    struct store_request *list = store->serving;
+    if (store->batch != NULL)
+        list = store_batch_dissolve(store->batch);
+    else
+        list->next = NULL;
+    store->serving = NULL;
+    store->batch = NULL;
+    if (store->first != NULL)
+        take_turn(store);
+    return list;
+}
+
+/* ---- calling back ------------------------------------------------------------------------ */
+
+static void finish(struct store *store, struct store_request *list)
+{
+    struct store_request **end = &store->finished;
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = list;
+}
+
+static void finish_one(struct store *store, struct store_request *request)
+{
+    request->next = NULL;
+    finish(store, request);
+}
+
+static bool is_finished(const struct store *store, const struct store_request *request)
+{
+    const struct store_request *r = store->finished;
+    while (r != NULL && r != request)
+        r = r->next;
+    return r != NULL;
+}
+
+/* A callback may submit, cancel and close. */
+static void call_back(struct store *store)
+{
+    while (store->finished != NULL) {
+        struct store_request *request = store->finished;
+        store->finished = request->next;
+        request->answered_boot_ms = now_boot_ms();
+        request->done(request);
+    }
 }
 
 static void on_turn(struct alarm *alarm)
 {
     struct store *store = LIST_OBJECT(alarm, struct store, turn);
-    while (store->finished != NULL) {
-        struct store_request *request = store->finished;
-        store->finished = request->next;
-        call_back(store, request);
-    }
+    call_back(store);
     serve_next(store);
+}
+
+/* What made the store refuse a batch may concern one member alone. */
+static void serve_alone(struct store *store, struct store_request *members)
+{
+    for (struct store_request *r = members; r != NULL; r = r->next) {
+        r->is_alone = true;
+        r->sent_boot_ms = 0; /* nothing of it is in the store */
+        r->failure = FAILURE_NONE;
+    }
+    put_back(store, members);
+    take_turn(store);
 }
 
 static void on_answered(void *owner)
 {
     struct store *store = owner;
-    struct store_request *request = store->serving;
-    store->serving = NULL;
-    arm_limit(store);
-    if (store->first != NULL)
-        alarm_set_in(&store->turn, 0);
-    call_back(store, request);
+    bool is_conflict = store->batch != NULL && store->serving->outcome == STORE_FAILED &&
+                       store->serving->failure == FAILURE_CONFLICT;
+    struct store_request *list = end_service(store);
+    if (is_conflict)
+        serve_alone(store, list);
+    else
+        finish(store, list);
+    rest(store);
+    call_back(store);
+}
+
+/* ---- giving up --------------------------------------------------------------------------- */
+
+/* Back to the queue's head, as if it had never left it: it has not been sent. */
+static void unserve(struct store *store)
+{
+    store->backend->forget(store->state);
+    put_back(store, end_service(store));
+    take_turn(store);
+}
+
+static void leave_batch(struct store *store, struct store_request *member)
+{
+    store_batch_leave(store->batch, member);
+    if (!store_batch_is_empty(store->batch))
+        return;
+    store->backend->forget(store->state);
+    end_service(store);
+}
+
+/* Takes it from wherever it is. */
+static void detach(struct store *store, struct store_request *request)
+{
+    if (request->batch != NULL && store->serving->sent_boot_ms != 0) {
+        leave_batch(store, request);
+        return;
+    }
+    if (request->batch != NULL)
+        unserve(store);
+    if (request == store->serving) {
+        store->backend->forget(store->state);
+        end_service(store);
+    } else {
+        unqueue(store, request);
+    }
 }
 
 /* What the store said last is more than that it said nothing since. */
 static void fail_unanswered(struct store_request *request)
 {
     char waited[TIME_TEXT_MAX];
+    int64_t left_ms = request->give_up_boot_ms - now_boot_ms();
     if (request->error.text[0] == '\0')
         error_set(&request->error, ERROR_STORE, "the store gave no answer within %s",
-                  time_text_span(request->limit_ms, waited));
+                  time_text_span(request->limit_ms - (left_ms > 0 ? left_ms : 0), waited));
     request->outcome = STORE_FAILED;
     request->failure = FAILURE_UNREACHABLE;
 }
 
 static void give_up(struct store *store, struct store_request *request)
 {
-    if (request == store->serving) {
-        store->backend->forget(store->state);
-        store->serving = NULL;
-    } else {
-        unqueue(store, request);
-    }
+    detach(store, request);
     fail_unanswered(request);
-    if (store->first != NULL)
-        alarm_set_in(&store->turn, 0);
-    call_back(store, request);
+    finish_one(store, request);
 }
 
-static struct store_request *find_overdue(struct store *store)
+static void give_up_serving(struct store *store)
 {
-    int64_t now = now_boot_ms();
-    if (store->serving != NULL && store->serving->give_up_boot_ms <= now)
-        return store->serving;
+    store->backend->forget(store->state);
+    struct store_request *list = end_service(store);
+    for (struct store_request *r = list; r != NULL; r = r->next)
+        fail_unanswered(r);
+    finish(store, list);
+}
+
+static struct store_request *find_overdue(struct store *store, int64_t now)
+{
+    struct store_request *member =
+        store->batch == NULL ? NULL : store_batch_find_overdue(store->batch, now);
+    if (member != NULL)
+        return member;
     for (struct store_request *r = store->first; r != NULL; r = r->next)
         if (r->give_up_boot_ms <= now)
             return r;
@@ -215,42 +283,44 @@ static struct store_request *find_overdue(struct store *store)
 static void on_limit(struct alarm *alarm)
 {
     struct store *store = LIST_OBJECT(alarm, struct store, limit);
-    for (struct store_request *r; (r = find_overdue(store)) != NULL;)
+    int64_t now = now_boot_ms();
+    if (store->serving != NULL && store->serving->give_up_boot_ms <= now)
+        give_up_serving(store);
+    for (struct store_request *r; (r = find_overdue(store, now)) != NULL;)
         give_up(store, r);
-    arm_limit(store);
+    watch_limits(store);
+    call_back(store);
 }
+
+/* ---- what callers do --------------------------------------------------------------------- */
 
 void store_submit(struct store *store, struct store_request *request)
 {
-    request->next = NULL;
     request->error = (struct error){.kind = ERROR_NONE};
     request->failure = FAILURE_NONE;
     request->outcome = STORE_FAILED;
     request->sent_boot_ms = 0;
     request->answered_boot_ms = 0;
+    request->batch = NULL;
+    request->is_alone = false;
+    request->is_waited_for = false;
     request->give_up_boot_ms = now_boot_ms() + request->limit_ms;
-    struct store_request **last = &store->first;
-    while (*last != NULL)
-        last = &(*last)->next;
-    *last = request;
-    arm_limit(store);
-    alarm_set_in(&store->turn, 0);
+    append(store, request);
+    watch_limit(store, request->give_up_boot_ms);
+    take_turn(store);
 }
 
 void store_cancel(struct store *store, struct store_request *request)
 {
-    if (request->sent_boot_ms != 0)
+    bool is_sent =
+        request->batch != NULL ? store->serving->sent_boot_ms != 0 : request->sent_boot_ms != 0;
+    if (is_sent || is_finished(store, request))
         return;
-    if (request == store->serving) {
-        store->backend->forget(store->state);
-        store->serving = NULL;
-    } else {
-        unqueue(store, request);
-    }
+    detach(store, request);
     request->outcome = STORE_CANCELLED;
-    request->next = store->finished;
-    store->finished = request;
-    alarm_set_in(&store->turn, 0);
+    finish_one(store, request);
+    rest(store);
+    take_turn(store);
 }
 
 void store_hasten(struct store *store, struct store_request *request, int64_t ms)
@@ -259,7 +329,7 @@ void store_hasten(struct store *store, struct store_request *request, int64_t ms
     if (soon >= request->give_up_boot_ms)
         return;
     request->give_up_boot_ms = soon;
-    arm_limit(store);
+    watch_limit(store, soon);
 }
 
 /* ---- open and close ---------------------------------------------------------------------- */
@@ -290,7 +360,6 @@ static void free_store(struct handles *handles)
     struct store *store = LIST_OBJECT(handles, struct store, handles);
     store_closed_cb closed = store->closed;
     void *owner = store->closed_owner;
-    /* The module stays loaded: a thread of its resolver or pool may still be inside it. */
     free(store);
     if (closed != NULL)
         closed(owner);
@@ -307,13 +376,12 @@ static void close_alarms(void *owner)
 bool store_open(uv_loop_t *loop, const struct store_config *config,
                 const struct store_listener *listener, struct store **ret_store, struct error *err)
 {
-    void *module;
-    const struct store_backend *backend = load(config->url, &module, err);
+    const struct store_backend *backend = store_module_load(config->url, err);
     if (backend == NULL)
         return false;
     struct store *store = mem_alloc(sizeof *store);
     store->backend = backend;
-    store->module = module;
+    store->limit_boot_ms = INT64_MAX;
     if (listener != NULL)
         store->listener = *listener;
     const struct store_backend_hooks hooks = {
@@ -338,21 +406,14 @@ static void cancel_all(struct store *store)
 {
     if (store->serving != NULL) {
         store->backend->forget(store->state);
-        store->serving->next = store->first;
-        store->first = store->serving;
-        store->serving = NULL;
+        put_back(store, end_service(store));
     }
-    while (store->first != NULL) {
-        struct store_request *request = store->first;
-        store->first = request->next;
-        request->outcome = STORE_CANCELLED;
-        call_back(store, request);
-    }
-    while (store->finished != NULL) {
-        struct store_request *request = store->finished;
-        store->finished = request->next;
-        call_back(store, request);
-    }
+    for (struct store_request *r = store->first; r != NULL; r = r->next)
+        r->outcome = STORE_CANCELLED;
+    struct store_request *list = store->first;
+    store->first = store->last = NULL;
+    finish(store, list);
+    call_back(store);
 }
 
 void store_close(struct store *store, store_closed_cb closed, void *owner)
@@ -368,8 +429,7 @@ void store_close(struct store *store, store_closed_cb closed, void *owner)
 
 bool store_print_sql(const struct store_config *config, char **ret_sql, struct error *err)
 {
-    void *module;
-    const struct store_backend *backend = load(config->url, &module, err);
+    const struct store_backend *backend = store_module_load(config->url, err);
     if (backend == NULL)
         return false;
     *ret_sql = backend->print_sql(config);

@@ -5,7 +5,9 @@
  * 1. The caller owns a request and keeps it alive until its callback. What it points to (keys,
  *    holders, ...) lives as long.
  * 2. store_submit calls back exactly once, from the loop, never before it has returned. Requests
- *    are served in order, one at a time.
+ *    are served in order, one at a time; claims, renewals, releases and undoings that wait for one
+ *    another are served together (store_batch.h), each with its own verdict, limit and callback.
+ *    None overtakes another of the same key.
  * 3. A request gets one attempt. It ends ANSWERED, FAILED (error and failure say how), or
  *    CANCELLED. Retrying is the caller's: it knows what a repeat means.
  * 4. The store's clock alone judges expiry. Answers carry durations left, in milliseconds, which
@@ -28,6 +30,7 @@
 #include <uv.h>
 
 struct store;
+struct store_batch;
 struct store_request;
 
 /* ---- requests ---------------------------------------------------------------------------- */
@@ -328,6 +331,9 @@ struct store_request {
 
     /* the store's own */
     struct store_request *next;
+    struct store_batch *batch; /* served as a part of this; NULL: by itself, or not yet */
+    bool is_alone;             /* not to be served as a part of one again */
+    bool is_waited_for;        /* others wait behind it: it is not to wait long for a lock */
     int64_t give_up_boot_ms;
 };
 

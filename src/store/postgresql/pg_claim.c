@@ -82,6 +82,15 @@ static const char shortened_sql[] =
     "WHERE j.verdict {=} 'held' AND j.is_too_long AND lease.key {=} j.key AND NOT lease.released "
     "AND lease.expires_at {>} (!clock_timestamp() {+} #span(lease.ttl_ms)))";
 
+/* Instead, once a row of a batch was found locked for too long: its claim is raced, and the others
+ * go on. It costs them a second write, and so is not done before. */
+static const char lockable_sql[] =
+    ", lockable AS MATERIALIZED (SELECT lease.key FROM judged AS j "
+    "JOIN @leases AS lease ON lease.key {=} j.key WHERE j.verdict {=} 'free' ORDER BY lease.key "
+    "FOR NO KEY UPDATE OF lease SKIP LOCKED)";
+static const char only_lockable_sql[] =
+    "AND (j.lease_key IS NULL OR j.key {=} ANY (SELECT lockable.key FROM lockable)) ";
+
 /* A hold from before the server's clock was stepped back is none. */
 static const char won_sql[] =
     ", won AS ("
@@ -91,7 +100,9 @@ static const char won_sql[] =
     "t.now {+} #span(j.ttl_ms), CASE WHEN j.hold_ms {>} 0 THEN t.now {+} #span(j.hold_ms) END, "
     "false, false, j.slot, j.ttl_ms, j.fingerprint "
     "FROM judged AS j CROSS JOIN LATERAL (SELECT !clock_timestamp() AS now) AS t "
-    "WHERE j.verdict {=} 'free' ORDER BY j.key "
+    "WHERE j.verdict {=} 'free' ";
+static const char in_order_sql[] =
+    "ORDER BY j.key "
     "ON CONFLICT (key) DO UPDATE SET holder = EXCLUDED.holder, run_id = EXCLUDED.run_id, "
     "previous_run_id = CASE WHEN lease.run_id {=} EXCLUDED.run_id THEN lease.previous_run_id "
     "ELSE lease.run_id END, "
@@ -248,6 +259,7 @@ void pg_claim_build(struct pg_task *task, struct pg_statement *statement)
 {
     const struct store_request *request = task->request;
     struct text sql TEXT_AUTODONE = TEXT_INIT;
+    bool is_skipping = request->u.claim.count > 1 && task->step > 0;
     if (pg_quick_fits_claim(task)) {
         pg_quick_build_claim(task, not_after_us(task), statement);
         return;
@@ -256,8 +268,10 @@ void pg_claim_build(struct pg_task *task, struct pg_statement *statement)
     text_add(&sql, item_sql);
     text_add(&sql, look_sql);
     text_add(&sql, judged_sql);
-    text_add(&sql, shortened_sql);
+    text_add(&sql, is_skipping ? lockable_sql : shortened_sql);
     text_add(&sql, won_sql);
+    text_add(&sql, is_skipping ? only_lockable_sql : "");
+    text_add(&sql, in_order_sql);
     text_add(&sql, runs_sql);
     text_add(&sql, answer_sql);
     statement->sql = pg_sql_expand(text_string(&sql), task->schema);
@@ -275,6 +289,13 @@ void pg_claim_build(struct pg_task *task, struct pg_statement *statement)
     add_texts(statement, request, get_is_once);
     add_texts(statement, request, get_is_skipping);
     add_texts(statement, request, get_fingerprint);
+}
+
+bool pg_claim_has_other_way(const struct pg_task *task, const char *sqlstate)
+{
+    bool is_locked_batch =
+        task->request->u.claim.count > 1 && task->step == 0 && strcmp(sqlstate, "55P03") == 0;
+    return is_locked_batch || pg_quick_claim_has_other_way(task, sqlstate);
 }
 
 /* ---- reading ----------------------------------------------------------------------------- */

@@ -2,20 +2,20 @@
 #include "store/postgresql/pg_ops.h"
 
 #include "base/mem.h"
-#include "store/postgresql/pg_quick.h"
 #include "store/postgresql/pg_sql.h"
 
 #include <inttypes.h>
 
-#define LOCK_LEAST_MS 50
-#define LOCK_MOST_MS  1000
+#define LOCK_LEAST_MS  50
+#define LOCK_MOST_MS   1000
+#define LOCK_SHARED_MS 200 /* while others wait too */
 
 const struct pg_op pg_ops[STORE_KIND_COUNT] = {
     [STORE_CLAIM] = {.name = "the claim",
                      .writes = true,
                      .build = pg_claim_build,
                      .read = pg_claim_read,
-                     .has_other_way = pg_quick_claim_has_other_way},
+                     .has_other_way = pg_claim_has_other_way},
     [STORE_RENEW] = {.name = "the renewal",
                      .writes = true,
                      .build = pg_renew_build,
@@ -63,10 +63,11 @@ void pg_ops_done(struct pg_task *task)
 char *pg_ops_lock_timeout(const struct pg_task *task)
 {
     int64_t ms = task->limit_ms / 4;
+    int64_t most_ms = task->request->is_waited_for ? LOCK_SHARED_MS : LOCK_MOST_MS;
     if (ms < LOCK_LEAST_MS)
         ms = LOCK_LEAST_MS;
-    if (ms > LOCK_MOST_MS)
-        ms = LOCK_MOST_MS;
+    if (ms > most_ms)
+        ms = most_ms;
     return mem_printf("%" PRId64, ms);
 }
 

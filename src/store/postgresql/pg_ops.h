@@ -45,13 +45,14 @@ void pg_ops_done(struct pg_task *task);
 /* The advisory lock (transaction level) of init and purge: "leaserun" as a number. */
 #define PG_OPS_UPKEEP_LOCK "7810756276995126638"
 
-/* $1 of #settings: a part of the request's limit, 50 ms to 1 s. */
+/* $1 of #settings: a part of the request's limit, 50 ms to 1 s, to 200 ms while others wait. */
 char *pg_ops_lock_timeout(const struct pg_task *task);
 /* The text of an array, handed over; the text is empty after. */
 char *pg_ops_take_array(struct text *array);
 
 void pg_claim_build(struct pg_task *task, struct pg_statement *statement);
 enum pg_next pg_claim_read(struct pg_task *task, const PGresult *result, struct error *err);
+bool pg_claim_has_other_way(const struct pg_task *task, const char *sqlstate);
 
 void pg_renew_build(struct pg_task *task, struct pg_statement *statement);
 enum pg_next pg_renew_read(struct pg_task *task, const PGresult *result, struct error *err);

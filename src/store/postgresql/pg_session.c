@@ -14,16 +14,20 @@
 
 static void send_greeting(struct pg_session *session);
 
-static bool is_won(const struct store_request *request)
+static bool has_won(const struct store_request *request)
 {
-    return request->kind == STORE_CLAIM && request->outcome == STORE_ANSWERED &&
-           request->u.claim.count > 0 && request->u.claim.items[0].verdict == CLAIM_WON;
+    if (request->kind != STORE_CLAIM || request->outcome != STORE_ANSWERED)
+        return false;
+    for (size_t i = 0; i < request->u.claim.count; i++)
+        if (request->u.claim.items[i].verdict == CLAIM_WON)
+            return true;
+    return false;
 }
 
 static void finish(struct pg_session *session, enum store_outcome outcome)
 {
     session->task.request->outcome = outcome;
-    bool holds_more = is_won(session->task.request);
+    bool holds_more = has_won(session->task.request);
     pg_ops_done(&session->task);
     session->hooks.answered(session->hooks.store);
     if (holds_more && session->server.system_identifier[0] == '\0' &&

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: ISC */
+/* Many leases on one connection, and somebody who has locked the row of one. */
+#include "base/now.h"
+#include "pg_fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MANY    1000
+#define SOON_MS 2500 /* far less than a second for each who waits */
+
+static struct crowd {
+    struct pg_contender each[MANY];
+    char keys[MANY][64];
+    struct store_request requests[MANY];
+    struct renew_item renewals[MANY];
+    struct release_item releases[MANY];
+} crowd;
+
+static void init_crowd(struct pg_fixture *fixture, int count)
+{
+    const char *base = pg_fixture_key(fixture);
+    for (int i = 0; i < count; i++) {
+        snprintf(crowd.keys[i], sizeof crowd.keys[i], "%.40s/%d", base, i);
+        pg_contender_init(&crowd.each[i], crowd.keys[i]);
+    }
+}
+
+static int64_t claim_all(struct pg_client *client, int count)
+{
+    int64_t before = now_boot_ms();
+    for (int i = 0; i < count; i++)
+        pg_contender_submit(&crowd.each[i], client);
+    pg_fixture_settle(client->fixture);
+    return now_boot_ms() - before;
+}
+
+static void renew_all(struct pg_client *client, int count)
+{
+    for (int i = 0; i < count; i++) {
+        crowd.renewals[i] = (struct renew_item){.key = crowd.keys[i],
+                                                .holder = crowd.each[i].holder,
+                                                .fence = crowd.each[i].item.fence,
+                                                .ttl_ms = 60000};
+        crowd.requests[i] = (struct store_request){
+            .kind = STORE_RENEW, .u.renew = {.items = &crowd.renewals[i], .count = 1}};
+        pg_client_submit(client, &crowd.requests[i], 5000);
+    }
+    pg_fixture_settle(client->fixture);
+}
+
+static void release_all(struct pg_client *client, int count)
+{
+    for (int i = 0; i < count; i++) {
+        crowd.releases[i] = (struct release_item){.key = crowd.keys[i],
+                                                  .holder = crowd.each[i].holder,
+                                                  .fence = crowd.each[i].item.fence,
+                                                  .run_id = crowd.each[i].run_id,
+                                                  .outcome = OUTCOME_SUCCEEDED};
+        crowd.requests[i] = (struct store_request){
+            .kind = STORE_RELEASE, .u.release = {.items = &crowd.releases[i], .count = 1}};
+        pg_client_submit(client, &crowd.requests[i], 5000);
+    }
+    pg_fixture_settle(client->fixture);
+}
+
+static void lock_row(struct pg_fixture *fixture, const char *key)
+{
+    pg_person(fixture, "BEGIN");
+    pg_person(fixture, "SELECT 1 FROM leases WHERE key = '%s' FOR UPDATE", key);
+}
+
+static bool has_won(const struct pg_contender *one)
+{
+    return one->request.outcome == STORE_ANSWERED && one->item.verdict == CLAIM_WON;
+}
+
+static void expect_all_but(int locked, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (has_won(&crowd.each[i]) != (i != locked))
+            fail_msg("%s: %s", crowd.keys[i], crowd.each[i].request.error.text);
+}
+
+/* ---- cases --------------------------------------------------------------------------------- */
+
+static void one_row_locked__a_thousand_claims__the_others_win_soon(void **state)
+{
+    struct pg_fixture *fixture = *state;
+    struct pg_client *client = &fixture->clients[0];
+    init_crowd(fixture, MANY);
+    claim_all(client, MANY);
+    expect_all_but(-1, MANY);
+    release_all(client, MANY);
+    for (int i = 0; i < MANY; i++)
+        pg_contender_init(&crowd.each[i], crowd.keys[i]);
+    lock_row(fixture, crowd.keys[123]);
+    int64_t took_ms = claim_all(client, MANY);
+    pg_person(fixture, "COMMIT");
+    expect_all_but(123, MANY);
+    assert_in_range(took_ms, 0, SOON_MS);
+    assert_int_equal(crowd.each[123].item.verdict, CLAIM_RACED);
+    assert_int_equal(client->lost_count, 0);
+    assert_int_equal(pg_contender_claim(&crowd.each[123], client), CLAIM_WON);
+}
+
+/* A row that nobody sees yet cannot be left out: each claim is tried by itself. */
+static void one_key_is_being_inserted__hundred_claims__the_others_win_soon(void **state)
+{
+    struct pg_fixture *fixture = *state;
+    struct pg_client *client = &fixture->clients[0];
+    init_crowd(fixture, 100);
+    pg_person(fixture, "BEGIN");
+    pg_person(fixture,
+              "INSERT INTO leases (key, holder, run_id, fence, attempt, acquired_at, expires_at, "
+              "released, revoked, ttl_ms) VALUES ('%s', 'p', 'p', 1, 1, now(), now(), true, false, "
+              "1)",
+              crowd.keys[50]);
+    int64_t took_ms = claim_all(client, 100);
+    pg_person(fixture, "ROLLBACK");
+    expect_all_but(50, 100);
+    assert_in_range(took_ms, 0, SOON_MS);
+    assert_int_equal(crowd.each[50].request.failure, FAILURE_CONFLICT);
+    assert_string_equal(crowd.each[50].request.error.sqlstate, "55P03");
+}
+
+static void one_row_locked__fifty_renewals__the_others_are_renewed(void **state)
+{
+    struct pg_fixture *fixture = *state;
+    struct pg_client *client = &fixture->clients[0];
+    init_crowd(fixture, 50);
+    claim_all(client, 50);
+    lock_row(fixture, crowd.keys[20]);
+    renew_all(client, 50);
+    pg_person(fixture, "COMMIT");
+    for (int i = 0; i < 50; i++)
+        assert_int_equal(crowd.renewals[i].verdict, i == 20 ? RENEW_LOCKED : RENEW_RENEWED);
+}
+
+static void one_row_locked__fifty_releases__the_others_are_released(void **state)
+{
+    struct pg_fixture *fixture = *state;
+    struct pg_client *client = &fixture->clients[0];
+    init_crowd(fixture, 50);
+    claim_all(client, 50);
+    lock_row(fixture, crowd.keys[20]);
+    release_all(client, 50);
+    pg_person(fixture, "COMMIT");
+    for (int i = 0; i < 50; i++) {
+        if (i == 20)
+            continue;
+        assert_int_equal(crowd.requests[i].outcome, STORE_ANSWERED);
+        assert_int_equal(crowd.releases[i].verdict, RELEASE_RELEASED);
+        assert_true(crowd.releases[i].is_recorded);
+    }
+    assert_int_equal(crowd.requests[20].failure, FAILURE_CONFLICT);
+}
+
+static void batch__losing_to_live_leases__no_wal_and_no_xid(void **state)
+{
+    struct pg_fixture *fixture = *state;
+    struct pg_client *client = &fixture->clients[0];
+    init_crowd(fixture, 100);
+    claim_all(client, 100);
+    for (int i = 0; i < 100; i++)
+        pg_contender_init(&crowd.each[i], crowd.keys[i]);
+    int64_t lsn = pg_person_number(fixture, "SELECT pg_current_wal_insert_lsn() - '0/0'");
+    int64_t xid = pg_person_number(fixture, "SELECT pg_snapshot_xmax(pg_current_snapshot())");
+    claim_all(client, 100);
+    int64_t lsn_after = pg_person_number(fixture, "SELECT pg_current_wal_insert_lsn() - '0/0'");
+    assert_int_equal(pg_person_number(fixture, "SELECT pg_snapshot_xmax(pg_current_snapshot())"),
+                     xid);
+    assert_in_range(lsn_after - lsn, 0, 200); /* what the server writes by itself */
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(crowd.each[i].item.verdict, CLAIM_HELD);
+}
+
+/* ---- replicas ------------------------------------------------------------------------------ */
+
+#define REPLICAS 3
+#define SLOTS    60
+
+/* Each claims the same slots at the same time; one of them gives a slot up when it finds the key
+ * held, as overlap = skip does. However that goes, a slot has one story. */
+static void replicas_claim_the_same_slots__each_slot_has_one_story(void **state)
+{
+    struct pg_fixture *fixture = *state;
+    struct pg_client *clients[REPLICAS];
+    init_crowd(fixture, REPLICAS * SLOTS);
+    for (int r = 0; r < REPLICAS; r++)
+        clients[r] = r == 0 ? &fixture->clients[0] : pg_client_open(fixture, NULL, NULL);
+    for (int round = 0; round < 20; round++) {
+        int64_t slot_us = now_wall_us() / 1000 * 1000 - round;
+        for (int i = 0; i < REPLICAS * SLOTS; i++) {
+            struct pg_contender *one = &crowd.each[i];
+            pg_contender_init(one, crowd.keys[i % SLOTS]);
+            one->item.slot_us = slot_us;
+            one->item.is_skipping = i % 2 == 0;
+            pg_contender_submit(one, clients[i / SLOTS]);
+        }
+        pg_fixture_settle(fixture);
+        for (int s = 0; s < SLOTS; s++) {
+            int winners = 0;
+            for (int r = 0; r < REPLICAS; r++) {
+                struct pg_contender *one = &crowd.each[r * SLOTS + s];
+                winners += has_won(one);
+                if (has_won(one))
+                    pg_contender_give_back(one, clients[r], STORE_RELEASE);
+            }
+            assert_true(winners <= 1);
+        }
+    }
+    assert_int_equal(pg_person_number(fixture, "SELECT count(*) FROM (SELECT FROM runs WHERE slot "
+                                               "IS NOT NULL GROUP BY key, slot "
+                                               "HAVING count(*) > 1) AS twice"),
+                     0);
+    while (fixture->client_count > 1)
+        store_close(fixture->clients[--fixture->client_count].store, NULL, NULL);
+    pg_fixture_turn_ms(fixture, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest cases[] = {
+        cmocka_unit_test(one_row_locked__a_thousand_claims__the_others_win_soon),
+        cmocka_unit_test(one_key_is_being_inserted__hundred_claims__the_others_win_soon),
+        cmocka_unit_test(one_row_locked__fifty_renewals__the_others_are_renewed),
+        cmocka_unit_test(one_row_locked__fifty_releases__the_others_are_released),
+        cmocka_unit_test(batch__losing_to_live_leases__no_wal_and_no_xid),
+        cmocka_unit_test(replicas_claim_the_same_slots__each_slot_has_one_story),
+    };
+    return pg_fixture_run("postgresql batches", cases, CASE_COUNT(cases));
+}
