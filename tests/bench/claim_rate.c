@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: ISC */
+/* How fast one connection claims and gives back many keys, and what that costs the server.
+ *
+ *     claim_rate floor|store|slots|losing URL KEYS SECONDS
+ *
+ * floor: two prepared statements on a table of its own, the least that claiming and giving back
+ * must send. store: leaserun's store, one request a key, all submitted at once as a scheduler does;
+ * slots: the same with a slot for each claim; losing: claims of keys that another holds. Prints one
+ * line: cycles, cycles a second, CPU of the server process in microseconds, bytes of WAL and
+ * transaction ids, these three for each cycle, and the share of updates of leases that were HOT. */
+#include "base/identity.h"
+#include "base/mem.h"
+#include "base/program.h"
+#include "base/text.h"
+#include "floor_sql.h"
+#include "store/store.h"
+
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LIMIT_MS 30000
+
+/* In the place of base/program.c's, which looks beside the running binary. */
+bool program_folder(char *ret_path, size_t room, struct error *err)
+{
+    snprintf(ret_path, room, "%s", MODULE_FOLDER);
+    return true;
+}
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void die(const char *what, const char *why)
+{
+    fprintf(stderr, "claim_rate: %s: %s\n", what, why);
+    exit(70);
+}
+
+/* ---- what the server shows ------------------------------------------------------------------ */
+
+static double ask_number(PGconn *person, const char *sql)
+{
+    PGresult *result = PQexec(person, sql);
+    if (PQresultStatus(result) != PGRES_TUPLES_OK || PQntuples(result) != 1)
+        die(sql, PQerrorMessage(person));
+    double number = atof(PQgetvalue(result, 0, 0));
+    PQclear(result);
+    return number;
+}
+
+struct reading {
+    double cpu_us, wal_bytes, xids, updates, hot_updates;
+};
+
+/* The user and system time of a process, fields 14 and 15 of its stat, after the name. */
+static double read_cpu_us(int pid)
+{
+    char path[64], line[1024];
+    unsigned long user, system;
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *file = fopen(path, "r");
+    if (file == NULL || fgets(line, sizeof line, file) == NULL)
+        die(path, "cannot be read");
+    fclose(file);
+    if (sscanf(strrchr(line, ')') + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
+               &system) != 2)
+        die(path, "is not understood");
+    return (double)(user + system) * 1e6 / (double)sysconf(_SC_CLK_TCK);
+}
+
+static struct reading read_server(PGconn *person, int pid)
+{
+    return (struct reading){
+        .cpu_us = read_cpu_us(pid),
+        .wal_bytes = ask_number(person, "SELECT pg_current_wal_insert_lsn() - '0/0'"),
+        .xids = ask_number(person, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text"),
+    };
+}
+
+static void print_line(PGconn *person, int pid, const struct reading *before, double cycles,
+                       double seconds)
+{
+    struct reading after = read_server(person, pid);
+    printf("%.0f %.0f %.2f %.1f %.4f\n", cycles, cycles / seconds,
+           (after.cpu_us - before->cpu_us) / cycles, (after.wal_bytes - before->wal_bytes) / cycles,
+           (after.xids - before->xids) / cycles);
+}
+
+/* ---- the floor ------------------------------------------------------------------------------ */
+
+static void prepare(PGconn *connection, const char *name, const char *sql)
+{
+    PGresult *result = PQprepare(connection, name, sql, 0, NULL);
+    if (PQresultStatus(result) != PGRES_COMMAND_OK)
+        die(name, PQerrorMessage(connection));
+    PQclear(result);
+}
+
+static int execute(PGconn *connection, const char *name, const char *keys)
+{
+    const char *values[] = {keys, "floor"};
+    PGresult *result = PQexecPrepared(connection, name, 2, values, NULL, NULL, 0);
+    if (PQresultStatus(result) != PGRES_TUPLES_OK && PQresultStatus(result) != PGRES_COMMAND_OK)
+        die(name, PQerrorMessage(connection));
+    int rows = PQntuples(result);
+    PQclear(result);
+    return rows;
+}
+
+static void run_floor(const char *url, int keys, double seconds)
+{
+    PGconn *person = PQconnectdb(url), *connection = PQconnectdb(url);
+    struct text array = TEXT_INIT;
+    PQclear(PQexec(connection, "SET client_min_messages = warning"));
+    PQclear(PQexec(connection, FLOOR_TABLE));
+    prepare(connection, "claim", FLOOR_CLAIM_ALL);
+    prepare(connection, "release", FLOOR_RELEASE_ALL);
+    for (int i = 0; i < keys; i++)
+        text_addf(&array, "%sfloor %d", i == 0 ? "{" : ",", i);
+    text_add_char(&array, '}');
+    int pid = PQbackendPID(connection), cycles = 0;
+    execute(connection, "claim", text_string(&array));
+    execute(connection, "release", text_string(&array));
+    struct reading before = read_server(person, pid);
+    double start = now_s(), end = start;
+    for (; end - start < seconds; end = now_s()) {
+        if (execute(connection, "claim", text_string(&array)) != keys)
+            die("floor", "a key was not won");
+        execute(connection, "release", text_string(&array));
+        cycles += keys;
+    }
+    print_line(person, pid, &before, cycles, end - start);
+    text_done(&array);
+    PQfinish(connection);
+    PQfinish(person);
+}
+
+/* ---- the store ------------------------------------------------------------------------------ */
+
+struct key {
+    char name[32], holder[IDENTITY_HOLDER_MAX], run_id[IDENTITY_RUN_ID_MAX];
+    struct claim_item claim;
+    struct release_item release;
+    struct store_request request;
+};
+
+static struct bench {
+    uv_loop_t loop;
+    struct store *store;
+    struct key *keys;
+    int count;
+    int open_count;
+    bool has_slots;
+    int64_t slot_us;
+} bench;
+
+static void on_done(struct store_request *request)
+{
+    if (request->outcome != STORE_ANSWERED)
+        die("the store", request->error.text);
+    bench.open_count--;
+}
+
+static void submit(struct key *key, enum store_kind kind)
+{
+    key->request = (struct store_request){.kind = kind, .limit_ms = LIMIT_MS, .done = on_done};
+    if (kind == STORE_CLAIM) {
+        key->request.u.claim.items = &key->claim;
+        key->request.u.claim.count = 1;
+    } else {
+        key->request.u.release.items = &key->release;
+        key->request.u.release.count = 1;
+    }
+    bench.open_count++;
+    store_submit(bench.store, &key->request);
+}
+
+static void settle(void)
+{
+    while (bench.open_count > 0)
+        uv_run(&bench.loop, UV_RUN_ONCE);
+}
+
+static void claim_all(enum claim_verdict expected)
+{
+    bench.slot_us++;
+    for (int i = 0; i < bench.count; i++) {
+        struct key *key = &bench.keys[i];
+        identity_holder(key->holder);
+        identity_run_id(key->run_id);
+        key->claim = (struct claim_item){
+            .key = key->name,
+            .holder = key->holder,
+            .run_id = key->run_id,
+            .job = key->name,
+            .attempt = 1,
+            .ttl_ms = 60000,
+            .limit_ms = LIMIT_MS,
+            .slot_us = bench.has_slots ? bench.slot_us : NO_INSTANT,
+            .start_within_ms = -1,
+        };
+        submit(key, STORE_CLAIM);
+    }
+    settle();
+    for (int i = 0; i < bench.count; i++)
+        if (bench.keys[i].claim.verdict != expected)
+            die("a claim is", claim_verdict_name(bench.keys[i].claim.verdict));
+}
+
+static void release_all(void)
+{
+    for (int i = 0; i < bench.count; i++) {
+        struct key *key = &bench.keys[i];
+        key->release = (struct release_item){.key = key->name,
+                                             .holder = key->holder,
+                                             .fence = key->claim.fence,
+                                             .run_id = key->run_id,
+                                             .outcome = OUTCOME_SUCCEEDED};
+        submit(key, STORE_RELEASE);
+    }
+    settle();
+}
+
+static void run_store(const char *url, int keys, double seconds, bool is_losing)
+{
+    PGconn *person = PQconnectdb(url);
+    char *store_url = mem_strdup(url), label[] = "bench";
+    const struct store_config config = {.url = store_url, .label = label};
+    struct error err;
+    uv_loop_init(&bench.loop);
+    if (!store_open(&bench.loop, &config, NULL, &bench.store, &err))
+        die("the store", err.text);
+    bench.count = keys;
+    bench.keys = mem_array((size_t)keys, sizeof *bench.keys);
+    bench.slot_us = now_wall_us() - (int64_t)3600 * 1000000;
+    for (int i = 0; i < keys; i++)
+        snprintf(bench.keys[i].name, sizeof bench.keys[i].name, "store %d", i);
+    claim_all(CLAIM_WON);
+    if (!is_losing)
+        release_all();
+    int pid = (int)ask_number(person, "SELECT pid FROM pg_stat_activity WHERE application_name = "
+                                      "'leaserun:bench'");
+    struct reading before = read_server(person, pid);
+    double start = now_s(), end = start, cycles = 0;
+    for (; end - start < seconds; end = now_s()) {
+        claim_all(is_losing ? CLAIM_HELD : CLAIM_WON);
+        if (!is_losing)
+            release_all();
+        cycles += keys;
+    }
+    print_line(person, pid, &before, cycles, end - start);
+    if (is_losing)
+        PQclear(PQexec(person, "TRUNCATE leaserun.leases, leaserun.runs"));
+    store_close(bench.store, NULL, NULL);
+    uv_run(&bench.loop, UV_RUN_DEFAULT);
+    uv_loop_close(&bench.loop);
+    free(store_url);
+    free(bench.keys);
+    PQfinish(person);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 5)
+        return 64;
+    int keys = atoi(argv[3]);
+    double seconds = atof(argv[4]);
+    bench.has_slots = strcmp(argv[1], "slots") == 0;
+    if (strcmp(argv[1], "floor") == 0)
+        run_floor(argv[2], keys, seconds);
+    else
+        run_store(argv[2], keys, seconds, strcmp(argv[1], "losing") == 0);
+    return 0;
+}
