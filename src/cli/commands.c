@@ -189,10 +189,9 @@ static const struct setting next_options[] = {
         .type = SETTING_COUNT,
         .offset = MEMBER(slot_count),
         .argument = "N",
-        .initial = "5",
         .least = 1,
         .most = 100000,
-        .help = "how many slots",
+        .help = "how many slots; 5, or 1 of each job",
     },
     {
         OWN_ROW,
@@ -312,10 +311,12 @@ const struct cli_command cli_commands[] = {
     },
     {
         .name = "next",
-        .synopsis = "[options]",
-        .help = "when a schedule is due",
-        .manual = "In place of slots, a schedule that is never due has the word never.",
+        .synopsis = "[options] [JOB]",
+        .help = "when a job of the table, each of them, or a schedule is due",
+        .manual = "A schedule that has no slot has the word never, once or reboot in its place.",
+        .groups = SETTING_MASK(SETTING_FILE),
         .own = next_options,
+        .operands_most = 1,
         .perform = cmd_next,
     },
     {

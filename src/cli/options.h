@@ -42,7 +42,7 @@ struct options {
     char *schedule;       /* next */
     char *timezone;       /* next; NULL: the host's */
     char *from;           /* next; NULL: now */
-    int64_t slot_count;   /* next */
+    int64_t slot_count;   /* next; 0: not given */
     char *mdoc;           /* help */
     bool is_sample;       /* help */
 
