@@ -7,10 +7,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define DAY_MS            INT64_C(86400000)
-#define SLOT_RETENTION_MS (400 * DAY_MS)
-#define RUN_RETENTION_MS  (90 * DAY_MS)
-
 int cmd_purge(struct invocation *invocation)
 {
     struct error error;
@@ -20,12 +16,9 @@ int cmd_purge(struct invocation *invocation)
     struct store_request request = {
         .kind = options->forget_key == NULL ? STORE_PURGE : STORE_FORGET,
     };
-    request.u.purge = (struct purge){
-        .lease_retention_ms = options->retention_ms,
-        .slot_retention_ms = SLOT_RETENTION_MS,
-        .run_retention_ms = RUN_RETENTION_MS,
-        .forget_key = options->forget_key,
-    };
+    request.u.purge = PURGE_USUAL;
+    request.u.purge.lease_retention_ms = options->retention_ms;
+    request.u.purge.forget_key = options->forget_key;
     if (!ask_store(&invocation->store, &request, ASK_LIMITS_UPKEEP, &error))
         return say_error(&error);
     int64_t leases = request.u.purge.leases_deleted;

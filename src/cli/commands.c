@@ -26,6 +26,17 @@ static const struct setting run_options[] = {
     {.option = NULL},
 };
 
+static const struct setting schedule_options[] = {
+    {
+        OWN_ROW,
+        .option = "init",
+        .type = SETTING_SWITCH,
+        .offset = MEMBER(is_init),
+        .help = "create what is missing in the store first, as init does",
+    },
+    {.option = NULL},
+};
+
 static const struct setting status_options[] = {
     {
         OWN_ROW,
@@ -241,6 +252,19 @@ const struct cli_command cli_commands[] = {
         .uses_store = true,
         .keeps_signals = true,
         .perform = cmd_run,
+    },
+    {
+        .name = "schedule",
+        .synopsis = "[options] [FILE | FOLDER...]",
+        .help = "keep a job table: start each slot of each job once",
+        .manual = "It stays in the foreground. Of any number of schedulers with one table and one "
+                  "store, one starts a slot. SIGHUP reads the table again; SIGTERM and SIGINT end "
+                  "the commands and then leaserun, with exit status 0.",
+        .groups = USES_STORE | SETTING_MASK(SETTING_LOG),
+        .own = schedule_options,
+        .operands_most = -1,
+        .keeps_signals = true,
+        .perform = cmd_schedule,
     },
     {
         .name = "status",

@@ -29,6 +29,7 @@ const struct cli_command *commands_find(const char *name); /* NULL: there is non
 int commands_main(int argc, char **argv, struct invocation *invocation);
 
 int cmd_run(struct invocation *invocation);
+int cmd_schedule(struct invocation *invocation);
 int cmd_status(struct invocation *invocation);
 int cmd_history(struct invocation *invocation);
 int cmd_release(struct invocation *invocation);

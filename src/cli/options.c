@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
+#include "conf/job_table.h"
 #include "conf/suggest.h"
 
 #include <getopt.h>
@@ -339,14 +340,29 @@ bool options_parse(int argc, char **argv, struct options *ret_options, struct er
     return is_good;
 }
 
-bool options_settle(struct options *options, struct ini_faults *faults)
+static void put_given(struct options *options)
 {
     struct error error;
+    for (size_t i = 0; i < options->given_count; i++)
+        put_option(options, options->given[i].setting, options->given[i].value, &error);
+}
+
+bool options_settle(struct options *options, struct ini_faults *faults)
+{
     struct config *config = &options->config;
     const char *path = config->path == NULL ? CONFIG_PATH : config->path;
     bool is_good = config_read(config, path, config->path != NULL, faults);
-    for (size_t i = 0; i < options->given_count; i++)
-        put_option(options, options->given[i].setting, options->given[i].value, &error);
+    put_given(options);
+    return is_good;
+}
+
+bool options_settle_table(struct options *options, struct job_table *ret_table,
+                          struct ini_faults *faults)
+{
+    bool is_good = job_table_read(&options->config, options->operands,
+                                  (size_t)options->operand_count, ret_table, faults);
+    if (is_good)
+        put_given(options);
     return is_good;
 }
 

@@ -38,6 +38,7 @@ struct options {
     int64_t retention_ms; /* purge */
     char *forget_key;     /* purge */
     bool is_print_sql;    /* init */
+    bool is_init;         /* schedule */
     bool is_connect;      /* check */
     char *schedule;       /* next */
     char *timezone;       /* next; NULL: the host's */
@@ -66,4 +67,10 @@ struct invocation {
 
 bool options_parse(int argc, char **argv, struct options *ret_options, struct error *err);
 bool options_settle(struct options *options, struct ini_faults *faults);
+
+/* In place of options_settle, with the job table of leaserun.ini and of the files that the operands
+ * name; without an operand, of jobs.d. */
+struct job_table;
+bool options_settle_table(struct options *options, struct job_table *ret_table,
+                          struct ini_faults *faults);
 void options_done(struct options *options);

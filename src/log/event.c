@@ -189,6 +189,70 @@ const struct event_row events[EVENT_COUNT] = {
                     "lasts",
             .fields = "job slot fence run_id",
         },
+    [EVENT_STORE_DOWN] =
+        {
+            .name = "store_down",
+            .level = LEVEL_ERROR,
+            .when = "an outage of the store has lasted half a minute",
+            .fields = "took_ms error sqlstate",
+        },
+    [EVENT_SCHEDULER_READY] =
+        {
+            .name = "scheduler_ready",
+            .level = LEVEL_INFO,
+            .when = "`schedule` has read its table and begun",
+            .fields = "job",
+        },
+    [EVENT_SCHEDULER_STOPPING] =
+        {
+            .name = "scheduler_stopping",
+            .level = LEVEL_INFO,
+            .when = "`schedule` was told to end: nothing more is started",
+            .fields = "",
+        },
+    [EVENT_TABLE_EMPTY] =
+        {
+            .name = "table_empty",
+            .level = LEVEL_WARN,
+            .when = "the job table has no enabled job with a schedule",
+            .fields = "",
+        },
+    [EVENT_TABLE_RELOADED] =
+        {
+            .name = "table_reloaded",
+            .level = LEVEL_INFO,
+            .when = "another job table is in use now",
+            .fields = "",
+        },
+    [EVENT_RELOAD_FAILED] =
+        {
+            .name = "reload_failed",
+            .level = LEVEL_ERROR,
+            .when = "a job table that was read again has a fault; the one before stays in use; a "
+                    "line for each fault",
+            .fields = "",
+        },
+    [EVENT_SCHEDULE_DIFFERS] =
+        {
+            .name = "schedule_differs",
+            .level = LEVEL_WARN,
+            .when = "another scheduler on this store has another schedule for the job",
+            .fields = "job slot",
+        },
+    [EVENT_CLOCK_STEPPED] =
+        {
+            .name = "clock_stepped",
+            .level = LEVEL_WARN,
+            .when = "this host's clock was set",
+            .fields = "",
+        },
+    [EVENT_PURGE_FAILED] =
+        {
+            .name = "purge_failed",
+            .level = LEVEL_WARN,
+            .when = "the hourly purge was refused",
+            .fields = "error sqlstate",
+        },
     [EVENT_LINES_LOST] =
         {
             .name = "lines_lost",

@@ -38,8 +38,17 @@ enum event {
     EVENT_RUN_STOPPED,
     EVENT_RUN_ABANDONED,
     EVENT_RELEASE_FAILED,
-    EVENT_TERMINAL_STOP, /* Ctrl-Z: how long the lease lasts */
-    EVENT_LINES_LOST,    /* the log's own: stderr took no lines for a while */
+    EVENT_TERMINAL_STOP,   /* Ctrl-Z: how long the lease lasts */
+    EVENT_STORE_DOWN,      /* an outage has lasted */
+    EVENT_SCHEDULER_READY, /* `schedule` itself, from here on */
+    EVENT_SCHEDULER_STOPPING,
+    EVENT_TABLE_EMPTY,
+    EVENT_TABLE_RELOADED,
+    EVENT_RELOAD_FAILED,
+    EVENT_SCHEDULE_DIFFERS,
+    EVENT_CLOCK_STEPPED,
+    EVENT_PURGE_FAILED,
+    EVENT_LINES_LOST, /* the log's own: stderr took no lines for a while */
     EVENT_COUNT
 };
 

@@ -279,6 +279,12 @@ struct purge {
     int64_t runs_deleted;
 };
 
+#define PURGE_DAY_MS INT64_C(86400000)
+#define PURGE_USUAL                                                                                \
+    ((struct purge){.lease_retention_ms = PURGE_DAY_MS,                                            \
+                    .slot_retention_ms = 400 * PURGE_DAY_MS,                                       \
+                    .run_retention_ms = 90 * PURGE_DAY_MS})
+
 struct init {
     bool is_created; /* false: everything was there */
 };
@@ -354,6 +360,10 @@ struct store_listener {
 
 /* Whether there is a backend for it, by its beginning alone (ERROR_CONFIG). */
 bool store_check_url(const char *url, struct error *err);
+
+/* Of one host alone, by the URL's beginning. Such a store looks whether its holders live: a claim
+ * needs its guard to be there. With others a guard can wait until the claim is won. */
+bool store_url_is_local(const char *url);
 
 /* Picks the backend by URL, loads its module from the folder of libexec programs and starts
  * connecting. Fails (ERROR_CONFIG, ERROR_USAGE) on an unknown scheme, a module that is missing or

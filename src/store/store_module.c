@@ -16,6 +16,7 @@ struct scheme {
     const char *module;
     const char *needs;
     bool has_stand_ins;
+    bool is_local; /* see store_url_is_local */
 };
 
 static const struct scheme schemes[] = {
@@ -27,7 +28,7 @@ static const struct scheme schemes[] = {
      .module = "leaserun-postgresql.so",
      .needs = "libpq",
      .has_stand_ins = true},
-    {.prefix = "sqlite:", .module = "leaserun-sqlite.so", .needs = "libsqlite3"},
+    {.prefix = "sqlite:", .module = "leaserun-sqlite.so", .needs = "libsqlite3", .is_local = true},
 };
 
 static const struct scheme *find_scheme(const char *url)
@@ -45,6 +46,12 @@ bool store_check_url(const char *url, struct error *err)
            error_set(err, ERROR_CONFIG,
                      "the store's URL must start with postgresql: or sqlite: (or be a libpq "
                      "connection string)");
+}
+
+bool store_url_is_local(const char *url)
+{
+    const struct scheme *scheme = find_scheme(url);
+    return scheme != NULL && scheme->is_local;
 }
 
 static void *open_module(const struct scheme *scheme, const char *folder, const char *url,

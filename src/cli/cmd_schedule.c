@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/exit_code.h"
+#include "base/fds.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "cli/ask.h"
+#include "cli/commands.h"
+#include "cli/say.h"
+#include "conf/job_table.h"
+#include "conf/store_choice.h"
+#include "loop/signals.h"
+#include "schedule/scheduler.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+struct keeping {
+    uv_loop_t loop;
+    struct signals signals;
+    struct scheduler scheduler;
+    struct handles handles;
+};
+
+static void on_signal(struct signals *signals, int number)
+{
+    struct keeping *keeping = signals->owner;
+    scheduler_signal(&keeping->scheduler, number);
+}
+
+/* Not until the loop is idle: a name look-up that hangs in libuv's pool would hold it. */
+static void on_all_closed(struct handles *handles)
+{
+    uv_stop(&LIST_OBJECT(handles, struct keeping, handles)->loop);
+}
+
+static void on_finished(struct scheduler *scheduler)
+{
+    struct keeping *keeping = LIST_OBJECT(scheduler, struct keeping, scheduler);
+    keeping->handles.closed = on_all_closed;
+    signals_close(&keeping->signals, &keeping->handles);
+}
+
+/* ---- before the loop ------------------------------------------------------------------------- */
+
+static int read_table(struct invocation *invocation, struct job_table *ret_table)
+{
+    struct options *options = &invocation->options;
+    struct ini_faults faults = {.count = 0};
+    struct error error;
+    int code = 0;
+    if (!options_settle_table(options, ret_table, &faults))
+        code = say_faults(&faults);
+    else if (!store_choice_make(&options->config, &invocation->store, NULL, &error))
+        code = say_error(&error);
+    else if (!job_table_check_store(ret_table, !store_url_is_local(invocation->store.url), &faults))
+        code = say_faults(&faults);
+    if (code != 0)
+        job_table_done(ret_table);
+    ini_faults_done(&faults);
+    return code;
+}
+
+static int initialise(struct invocation *invocation)
+{
+    struct error error;
+    struct store_request request = {.kind = STORE_INIT};
+    if (!invocation->options.is_init)
+        return 0;
+    if (!ask_store(&invocation->store, &request, ASK_LIMITS_UPKEEP, &error))
+        return say_error(&error);
+    return 0;
+}
+
+/* What it says is its story: without being asked, more of it than of a single run. */
+static struct log open_log(struct config *config)
+{
+    if (config->log_level == CONFIG_LEVEL_AUTO)
+        config->log_level = LEVEL_INFO;
+    return config_open_log(config);
+}
+
+/* ---- the loop -------------------------------------------------------------------------------- */
+
+static bool open_loop(struct keeping *keeping, struct error *err)
+{
+    if (!fds_need_room(err))
+        return false;
+    int rc = uv_loop_init(&keeping->loop);
+    if (rc != 0)
+        return error_set(err, ERROR_SYSTEM, "the event loop cannot be set up: %s", uv_strerror(rc));
+    rc = signals_open(&keeping->signals, &keeping->loop, on_signal, keeping);
+    if (rc == 0)
+        return true;
+    uv_loop_close(&keeping->loop);
+    return error_set(err, ERROR_SYSTEM, "signals cannot be read: %s", uv_strerror(rc));
+}
+
+static int keep(struct keeping *keeping, const struct scheduler_spec *spec, struct job_table *table)
+{
+    struct error error;
+    if (!open_loop(keeping, &error)) {
+        job_table_done(table);
+        return say_error(&error);
+    }
+    if (!scheduler_start(&keeping->scheduler, &keeping->loop, spec, table, on_finished, &error)) {
+        signals_close(&keeping->signals, &keeping->handles);
+        uv_run(&keeping->loop, UV_RUN_DEFAULT);
+        uv_loop_close(&keeping->loop);
+        return say_error(&error);
+    }
+    uv_run(&keeping->loop, UV_RUN_DEFAULT);
+    return EXIT_OK;
+}
+
+int cmd_schedule(struct invocation *invocation)
+{
+    struct options *options = &invocation->options;
+    struct job_table table;
+    int code = read_table(invocation, &table);
+    if (code != 0)
+        return code;
+    code = initialise(invocation);
+    if (code != 0) {
+        job_table_done(&table);
+        return code;
+    }
+    struct log log = open_log(&options->config);
+    const struct scheduler_spec spec = {
+        .config = &options->config,
+        .store = &invocation->store,
+        .log = &log,
+        .environment = invocation->environment,
+        .signals = &invocation->signals,
+        .config_path = options->config.path,
+        .paths = options->operands,
+        .path_count = (size_t)options->operand_count,
+    };
+    struct keeping *keeping = mem_alloc(sizeof *keeping);
+    code = keep(keeping, &spec, &table);
+    /* Threads of a loop that could not be closed may still write to it: then it stays. */
+    if (!keeping->scheduler.is_abandoned && uv_loop_close(&keeping->loop) == 0)
+        free(keeping);
+    return code;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: ISC */
+#include "schedule/recall.h"
+
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/now.h"
+#include "schedule/schedule_tell.h"
+#include "schedule/scheduler.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECE    1000
+#define LIMIT_MS 10000
+
+static void ask(struct recall *recall);
+
+/* ---- what an answer means ------------------------------------------------------------------- */
+
+static void apply(struct recall *recall, struct entry *entry, const struct recall_item *item)
+{
+    int64_t slots_us[SLOTS_BACKLOG_MOST];
+    char fingerprint[SLOTS_FINGERPRINT_ROOM];
+    bool is_cut;
+    entry->is_recalled = true;
+    slots_fingerprint(&entry->slots, fingerprint);
+    bool is_same = strcmp(item->fingerprint, fingerprint) == 0;
+    if (item->slot_us == NO_INSTANT || !is_same || item->slot_us >= recall->start_us)
+        return;
+    int count = slots_backlog(&entry->slots, item->slot_us, recall->start_us, slots_us, &is_cut);
+    for (int i = 0; i < count; i++)
+        entry_add_late(entry, slots_us[i]);
+    if (is_cut)
+        schedule_tell_backlog_cut(recall->scheduler, entry->job->name);
+}
+
+static void on_answered(struct store_request *request)
+{
+    struct recall *recall = request->owner;
+    struct scheduler *scheduler = recall->scheduler;
+    recall->is_asking = false;
+    if (request->outcome == STORE_ANSWERED)
+        for (size_t i = 0; i < request->u.recall.count; i++) {
+            struct entry *entry = roster_find(scheduler->roster, recall->names[i]);
+            if (entry != NULL && !entry->is_recalled)
+                apply(recall, entry, &recall->items[i]);
+        }
+    roster_release(recall->roster);
+    recall->roster = NULL;
+    if (request->outcome == STORE_FAILED) {
+        alarm_set_in(&recall->again, backoff_next_ms(&recall->backoff));
+    } else if (request->outcome == STORE_ANSWERED) {
+        scheduler_look_again(scheduler);
+        ask(recall);
+    }
+}
+
+/* ---- the question --------------------------------------------------------------------------- */
+
+/* Of jobs that share a key the store knows the last slot of all of them only. */
+static bool is_wanted(const struct entry *entry)
+{
+    return !entry->is_recalled && entry_has_slots(entry) && !entry->shares_key;
+}
+
+static size_t gather(struct recall *recall)
+{
+    const struct roster *roster = recall->scheduler->roster;
+    size_t count = 0;
+    for (size_t i = 0; i < roster->count && count < PIECE; i++) {
+        const struct entry *entry = &roster->entries[i];
+        if (!is_wanted(entry))
+            continue;
+        recall->items[count] = (struct recall_item){.key = entry->job->key};
+        recall->names[count++] = entry->job->name;
+    }
+    return count;
+}
+
+static void ask(struct recall *recall)
+{
+    size_t count = gather(recall);
+    if (count == 0)
+        return;
+    recall->roster = roster_use(recall->scheduler->roster);
+    recall->request = (struct store_request){
+        .kind = STORE_RECALL,
+        .limit_ms = LIMIT_MS,
+        .done = on_answered,
+        .owner = recall,
+        .u.recall = {.items = recall->items, .count = count},
+    };
+    recall->is_asking = true;
+    store_submit(recall->scheduler->claims, &recall->request);
+}
+
+static void on_again(struct alarm *alarm)
+{
+    ask(LIST_OBJECT(alarm, struct recall, again));
+}
+
+void recall_start(struct recall *recall, struct scheduler *scheduler, uv_loop_t *loop)
+{
+    *recall = (struct recall){
+        .scheduler = scheduler,
+        .start_us = scheduler_now_us(scheduler),
+        .items = mem_array(PIECE, sizeof *recall->items),
+        .names = mem_array(PIECE, sizeof *recall->names),
+        .backoff = {.first_ms = 100, .most_ms = 1000},
+    };
+    alarm_init(&recall->again, loop, on_again);
+    ask(recall);
+}
+
+void recall_close(struct recall *recall, struct handles *handles)
+{
+    free(recall->items);
+    free(recall->names);
+    recall->items = NULL;
+    recall->names = NULL;
+    alarm_close(&recall->again, handles);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: ISC */
+/* What the store knows of the slots that passed while no scheduler was there, asked at the start
+ * in pieces and repeated until it is answered. Slots since the last known one, by the schedule
+ * that named it, get a turn: those that may still start, and those whose story is to be told. An
+ * edited schedule has no past. */
+#pragma once
+#include "base/backoff.h"
+#include "loop/alarm.h"
+#include "store/store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct scheduler;
+struct roster;
+
+struct recall {
+    struct scheduler *scheduler;
+    int64_t start_us; /* later slots are not asked about: they have their turns */
+    struct store_request request;
+    struct recall_item *items;
+    const char **names;    /* of the items' jobs */
+    struct roster *roster; /* which has the names, while it is asked */
+    struct alarm again;
+    struct backoff backoff;
+    bool is_asking;
+};
+
+void recall_start(struct recall *recall, struct scheduler *scheduler, uv_loop_t *loop);
+void recall_close(struct recall *recall, struct handles *handles); /* after its store */

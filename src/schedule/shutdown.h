@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: ISC */
+/* The end of a scheduler. Nothing more is started and claims in flight are undone; commands get
+ * TERM at once (or are waited for: on-shutdown), KILL two seconds before shutdown-grace is over,
+ * and their releases what remains of it. A second signal hastens the commands' end. */
+#pragma once
+#include "loop/alarm.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct scheduler;
+
+struct shutdown {
+    struct scheduler *scheduler;
+    struct alarm alarm; /* the KILLs have come; then: no more time */
+    int64_t end_boot_ms;
+    int command_count; /* that ran when it began */
+    bool is_begun, is_terminating, is_closing;
+};
+
+void shutdown_init(struct shutdown *shutdown, struct scheduler *scheduler, uv_loop_t *loop);
+
+void shutdown_signal(struct shutdown *shutdown, int number);
+
+/* A turn has ended: was it the last? */
+void shutdown_note_turn(struct shutdown *shutdown);
+
+void shutdown_close(struct shutdown *shutdown, struct handles *handles);
