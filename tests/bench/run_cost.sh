@@ -12,15 +12,14 @@ chmod 755 "$work"
 PG_ROOT=$work/pg
 mkdir "$PG_ROOT"
 . "$top/tests/lib/pg.sh"
+. "$here/peers.sh"
 stop_all() {
     pg_stop_all
-    [ -z "${etcd_pid:-}" ] || { kill "$etcd_pid"; wait "$etcd_pid"; } 2>/dev/null
+    etcd_stop
     rm -rf "$work"
 }
 trap stop_all EXIT
 trap 'exit 130' INT TERM HUP
-have() { command -v "$1" >/dev/null 2>&1; }
-tab=$(printf '\t')
 row() { name=$1; shift; printf '%s' "$name"; for word; do printf '\t%s' "$word"; done; echo; }
 
 cc -O2 -D_GNU_SOURCE -static -o "$work/rounds" "$here/rounds.c" &&
@@ -37,16 +36,7 @@ pg_sql bench postgres 'CREATE TABLE floor_lease (name text PRIMARY KEY, owner te
 "$BUILD/src/leaserun" init --store "$unix" >/dev/null || exit 2
 "$work/sqfloor" -i "$work/floor.db" || exit 2
 
-cat >"$work/psql-lock" <<'X'
-#!/bin/sh
-exec "$(pg_config --bindir)/psql" -X -q -A -t -d "$1" <<Q
-select pg_try_advisory_lock(hashtext('$2')) as ok \gset
-\if :ok
-\! $3
-\endif
-Q
-X
-chmod 755 "$work/psql-lock"
+psql_lock_make "$work/psql-lock" pg_try_advisory_lock
 {
     row 'true' true
     row 'flock' flock "$work/flock" true
@@ -59,24 +49,8 @@ chmod 755 "$work/psql-lock"
     row 'leaserun, PostgreSQL, TCP' "$BUILD/src/leaserun" run --store "$tcp" tcp -- true
     row 'psql, advisory lock' "$work/psql-lock" "$unix" job true
 } >"$work/spec"
-if have etcd && have etcdctl; then
-    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-    peer=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-    etcd --data-dir "$work/etcd" --listen-client-urls "http://127.0.0.1:$port" \
-        --advertise-client-urls "http://127.0.0.1:$port" --listen-peer-urls "http://127.0.0.1:$peer" \
-        --initial-advertise-peer-urls "http://127.0.0.1:$peer" \
-        --initial-cluster "default=http://127.0.0.1:$peer" >"$work/etcd.log" 2>&1 &
-    etcd_pid=$!
-    export ETCDCTL_API=3
-    tries=0
-    until etcdctl --endpoints "127.0.0.1:$port" endpoint health >/dev/null 2>&1; do
-        tries=$((tries + 1))
-        [ "$tries" -lt 50 ] || break
-        sleep 0.2
-    done
-    row 'etcdctl lock' etcdctl --endpoints "127.0.0.1:$port" lock job true >>"$work/spec"
-else
-    echo 'etcd is not installed: its row is left out' >&2
-fi
+# shellcheck disable=SC2154  # set by etcd_start
+! etcd_start ||
+    row 'etcdctl lock' etcdctl --endpoints "$etcd_endpoint" lock job true >>"$work/spec"
 "$work/rounds" "$ROUNDS" "$work/spec" >"$work/raw.tsv" || exit 2
 python3 "$here/table.py" "$work/raw.tsv" "$@"

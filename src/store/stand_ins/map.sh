@@ -11,7 +11,7 @@ what=$1 library=$2 libpq=$3 source=$4
 export LC_ALL=C
 give_up() { echo "$*" >&2; exit 1; }
 
-soname=$(readelf -dW "$libpq" | sed -n "s/.*(NEEDED).*\[\(lib$library[^]]*\)\].*/\1/p")
+soname=$(readelf -dW "$libpq" | sed -n "s/.*(NEEDED).*\[\(lib${library}[^]]*\)\].*/\1/p")
 case $soname in
 '') give_up "$libpq does not use lib$library" ;;
 *'
@@ -28,14 +28,14 @@ symbols=$(readelf --dyn-syms -W "$libpq" | awk -v version="$version" '
     $7 == "UND" && split($8, part, "@") > 1 && part[2] == version { print part[1] }' | sort)
 [ -n "$symbols" ] || give_up "$libpq takes nothing from $soname"
 for symbol in $symbols; do
-    grep -q "[^a-zA-Z_]$symbol[^a-zA-Z_]" "$source" || give_up "$libpq uses $symbol, which is new"
+    grep -q "[^a-zA-Z_]${symbol}[^a-zA-Z_]" "$source" || give_up "$libpq uses $symbol, which is new"
 done
 case $what in
 soname) echo "$soname" ;;
 map)
     echo "$version {"
     echo '  global:'
-    printf '    %s;\n' $symbols
+    echo "$symbols" | sed 's/.*/    &;/'
     echo '  local: *;'
     echo '};'
     ;;
