@@ -54,18 +54,18 @@ static int store_memory(const struct command_spec *spec)
 static int setup_memory(const struct command_plan *plan, const struct command_output_ends *output)
 {
     const struct account *account = &plan->account;
-    struct guard_setup setup = {
-        .stdout_fd = output->stdout_fd,
-        .stderr_fd = output->stderr_fd,
-        .umask = plan->umask,
-        .takes_account = plan->has_account && account->is_change,
-        .is_cwd_optional = plan->is_cwd_optional,
-        .uid = account->uid,
-        .gid = account->gid,
-        .group_count = (uint32_t)account->group_count,
-        .groups = account->groups,
-        .cwd = plan->cwd,
-    };
+    struct guard_setup setup;
+    memset(&setup, 0, sizeof setup); /* it is written with what lies between its members */
+    setup.stdout_fd = output->stdout_fd;
+    setup.stderr_fd = output->stderr_fd;
+    setup.umask = plan->umask;
+    setup.takes_account = plan->has_account && account->is_change;
+    setup.is_cwd_optional = plan->is_cwd_optional;
+    setup.uid = account->uid;
+    setup.gid = account->gid;
+    setup.group_count = (uint32_t)account->group_count;
+    setup.groups = account->groups;
+    setup.cwd = plan->cwd;
     int fd = memfd_create("leaserun-setup", MFD_CLOEXEC);
     if (fd < 0 || guard_setup_write(fd, &setup))
         return fd;
