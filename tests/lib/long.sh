@@ -22,12 +22,16 @@ sanitizers() {
 }
 
 # What cannot be done under valgrind is skipped where it stands (SKIP_UNDER_VALGRIND).
-with_valgrind() {
+under_valgrind() { # [MESON TEST OPTION...]
     rm -f "$BUILD/meson-logs/testlog-valgrind.json"
     CMOCKA_MESSAGE_OUTPUT=TAP meson test -C "$BUILD" --no-rebuild --no-suite store \
-        --timeout-multiplier 10 --wrapper \
+        --timeout-multiplier 10 "$@" --wrapper \
         'valgrind --quiet --error-exitcode=99 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite' \
         >"$work/meson.log" 2>&1
+}
+
+with_valgrind() {
+    under_valgrind || { say 'Again, one by one: valgrind' && under_valgrind --num-processes 1; }
     tally --part valgrind --meson "$BUILD/meson-logs/testlog-valgrind.json"
 }
 
