@@ -5,27 +5,46 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/dry_run.h"
+#include "loop/pool.h"
 #include "loop/signals.h"
 #include "run/run.h"
 #include "run/run_interrupt.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#define LOG_STALL_MS 30000 /* how long a reader of our lines may stand still after the run */
+#define THREAD_COUNT 4     /* the store's, a look-up's, the log's */
 
 struct running {
     uv_loop_t loop;
     struct signals signals;
     struct run run;
+    struct log log;
+    int log_error; /* with which lines were lost; 0: none */
     struct handles handles;
+    bool is_draining;  /* the run is over, its last lines are being written */
     bool is_loop_held; /* by a name look-up that hangs in libuv's pool: main leaves by _exit */
 };
+
+/* The run is over, and a reader that stands still holds us. */
+static void leave_unwritten(struct running *running, int number)
+{
+    if (number != SIGHUP && number != SIGINT && number != SIGQUIT && number != SIGTERM)
+        return;
+    running->log_error = ECANCELED;
+    uv_stop(&running->loop);
+}
 
 static void on_signal(struct signals *signals, int number)
 {
     struct running *running = signals->owner;
     if (number == SIGCHLD)
         command_reap_strangers();
+    else if (running->is_draining)
+        leave_unwritten(running, number);
     else
         run_signal(&running->run, number);
 }
@@ -36,12 +55,36 @@ static void on_all_closed(struct handles *handles)
     uv_stop(&LIST_OBJECT(handles, struct running, handles)->loop);
 }
 
+static void close_signals(struct running *running)
+{
+    running->handles.closed = on_all_closed;
+    signals_close(&running->signals, &running->handles);
+}
+
+static void on_log_written(void *owner, int error)
+{
+    struct running *running = owner;
+    running->is_draining = false;
+    running->log_error = error;
+    close_signals(running);
+}
+
+static void close_log(struct running *running)
+{
+    struct writer *writer = running->log.writer;
+    if (writer == NULL) {
+        close_signals(running);
+        return;
+    }
+    running->is_draining = true;
+    log_use_writer(&running->log, NULL);
+    writer_close(writer, LOG_STALL_MS, on_log_written, running);
+}
+
 static void on_run_closed(struct handles *handles)
 {
     struct run *run = LIST_OBJECT(handles, struct run, handles);
-    struct running *running = LIST_OBJECT(run, struct running, run);
-    running->handles.closed = on_all_closed;
-    signals_close(&running->signals, &running->handles);
+    close_log(LIST_OBJECT(run, struct running, run));
 }
 
 static void on_run_finished(struct run *run)
@@ -74,22 +117,46 @@ static int complain(const struct error *err)
     return (int)exit_code_of_error(err->kind);
 }
 
+/* The command's lines must not make a renewal wait for whoever reads them. */
+static bool open_writer(struct running *running, const struct job *job, struct error *err)
+{
+    if (job->output != JOB_OUTPUT_LINES)
+        return true;
+    if (!pool_prepare(THREAD_COUNT, err))
+        return false;
+    log_use_writer(&running->log, writer_open(&running->loop, running->log.fd));
+    return true;
+}
+
+static bool start(struct running *running, const struct run_spec *spec, struct error *err)
+{
+    return open_writer(running, spec->job, err) &&
+           run_start(&running->run, &running->loop, spec, on_run_finished, err);
+}
+
+/* What the command has said is lost: that counts where there is nothing worse to tell. */
+static int exit_code_of(const struct running *running)
+{
+    int code = running->run.exit_code;
+    return code == EXIT_OK && running->log_error != 0 ? EXIT_OUTPUT : code;
+}
+
 static int perform(struct running *running, const struct run_spec *spec)
 {
     struct error err;
     if (!open_loop(running, &err))
         return complain(&err);
-    if (!run_start(&running->run, &running->loop, spec, on_run_finished, &err)) {
-        int code = complain(&err);
-        signals_close(&running->signals, &running->handles);
-        uv_run(&running->loop, UV_RUN_DEFAULT); /* until the guard has gone */
+    if (!start(running, spec, &err)) {
+        close_log(running);
+        while (uv_run(&running->loop, UV_RUN_DEFAULT) != 0) /* until the guard has gone */
+            continue;
         close_loop(running);
-        return code;
+        return complain(&err);
     }
     uv_run(&running->loop, UV_RUN_DEFAULT);
     close_loop(running);
     run_interrupt_repeat(&running->run);
-    return running->run.exit_code;
+    return exit_code_of(running);
 }
 
 int cmd_run(struct invocation *invocation)
@@ -100,21 +167,21 @@ int cmd_run(struct invocation *invocation)
     struct job *job = &options->config.job;
     if (job->start_within_ms == JOB_START_WITHIN_AUTO)
         job->start_within_ms = JOB_START_WITHIN_TYPED_MS;
-    struct log log = config_open_log(&options->config);
     struct command_plan plan;
     struct error err;
     if (!command_plan_make(&plan, job, options->argv, invocation->environment, &err))
         return complain(&err);
+    struct running *running = mem_alloc(sizeof *running);
+    running->log = config_open_log(&options->config);
     struct run_spec spec = {
         .job = job,
         .store = &invocation->store,
-        .log = &log,
+        .log = &running->log,
         .plan = &plan,
         .given = &invocation->given,
         .signals = &invocation->signals,
     };
     run_spec_fill(&spec);
-    struct running *running = mem_alloc(sizeof *running);
     int code = perform(running, &spec);
     if (!running->is_loop_held)
         free(running);

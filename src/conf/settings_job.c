@@ -303,6 +303,7 @@ static const struct setting rows[] = {
         .manual = "It is read when the command starts; nothing in it is quoted.",
     },
     {
+        .option = "output",
         .key = "output",
         .group = SETTING_JOB,
         .type = SETTING_CHOICE,
@@ -315,6 +316,7 @@ static const struct setting rows[] = {
                   "the log, with job, run and stream; discard drops them.",
     },
     {
+        .option = "output-tail",
         .key = "output-tail",
         .group = SETTING_JOB,
         .type = SETTING_SIZE,

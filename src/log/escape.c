@@ -40,11 +40,26 @@ static void add_hostile(struct text *out, uint32_t c)
     }
 }
 
-static void add_escaped(struct text *out, const char *string, bool is_quoted)
+/* How many stand at the start of bytes that are written as they are. */
+static size_t plain_length(const char *bytes, size_t count)
 {
-    size_t room = strlen(string);
-    for (const char *at = string; room > 0;) {
-        size_t length = utf8_char_length(at, room);
+    size_t length = 0;
+    while (length < count && bytes[length] >= ' ' && bytes[length] < 0x7f && bytes[length] != '"' &&
+           bytes[length] != '\\')
+        length++;
+    return length;
+}
+
+static void add_escaped(struct text *out, const char *bytes, size_t count, bool is_quoted)
+{
+    const char *end = bytes + count;
+    for (const char *at = bytes; at < end;) {
+        size_t plain = plain_length(at, (size_t)(end - at));
+        text_add_bytes(out, at, plain);
+        at += plain;
+        if (at == end)
+            break;
+        size_t length = utf8_char_length(at, (size_t)(end - at));
         uint32_t c = length == 0 ? 0xfffd : decode(at, length);
         if (length == 0)
             text_add(out, "\xef\xbf\xbd");
@@ -54,40 +69,53 @@ static void add_escaped(struct text *out, const char *string, bool is_quoted)
             text_addf(out, "\\%c", (char)c);
         else
             text_add_bytes(out, at, length);
-        length = length == 0 ? 1 : length;
-        at += length;
-        room -= length;
+        at += length == 0 ? 1 : length;
     }
+}
+
+void escape_json_bytes(struct text *out, const char *bytes, size_t count)
+{
+    text_add_char(out, '"');
+    add_escaped(out, bytes, count, true);
+    text_add_char(out, '"');
 }
 
 void escape_json(struct text *out, const char *string)
 {
-    text_add_char(out, '"');
-    add_escaped(out, string, true);
-    text_add_char(out, '"');
+    escape_json_bytes(out, string, strlen(string));
+}
+
+void escape_plain_bytes(struct text *out, const char *bytes, size_t count)
+{
+    add_escaped(out, bytes, count, false);
 }
 
 void escape_plain(struct text *out, const char *string)
 {
-    add_escaped(out, string, false);
+    escape_plain_bytes(out, string, strlen(string));
 }
 
-static bool needs_quotes(const char *string)
+static bool needs_quotes(const char *bytes, size_t count)
 {
-    if (*string == '\0')
+    if (count == 0)
         return true;
-    for (; *string != '\0'; string++) {
-        unsigned char c = (unsigned char)*string;
+    for (size_t i = 0; i < count; i++) {
+        unsigned char c = (unsigned char)bytes[i];
         if (c <= ' ' || c >= 0x7f || c == '"' || c == '=' || c == '\\')
             return true;
     }
     return false;
 }
 
+void escape_logfmt_bytes(struct text *out, const char *bytes, size_t count)
+{
+    if (needs_quotes(bytes, count))
+        escape_json_bytes(out, bytes, count);
+    else
+        text_add_bytes(out, bytes, count);
+}
+
 void escape_logfmt(struct text *out, const char *string)
 {
-    if (needs_quotes(string))
-        escape_json(out, string);
-    else
-        text_add(out, string);
+    escape_logfmt_bytes(out, string, strlen(string));
 }

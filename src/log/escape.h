@@ -7,9 +7,12 @@
 
 /* "..." as JSON wants it (RFC 8259). */
 void escape_json(struct text *out, const char *string);
+void escape_json_bytes(struct text *out, const char *bytes, size_t count);
 
 /* As it is where nothing needs quoting, else like escape_json. */
 void escape_logfmt(struct text *out, const char *string);
+void escape_logfmt_bytes(struct text *out, const char *bytes, size_t count);
 
 /* For people: no quotes, backslashes as they are. */
 void escape_plain(struct text *out, const char *string);
+void escape_plain_bytes(struct text *out, const char *bytes, size_t count);

@@ -143,14 +143,14 @@ const struct event_row events[EVENT_COUNT] = {
             .name = "run_finished",
             .level = LEVEL_DEBUG,
             .when = "the command has ended, whatever its status, and the lease was given back",
-            .fields = "job slot fence run_id outcome status took_ms",
+            .fields = "job slot fence run_id outcome status took_ms output_tail",
         },
     [EVENT_RUN_FAILED] =
         {
             .name = "run_failed",
             .level = LEVEL_ERROR,
             .when = "the command could not be started, or was ended by its timeout",
-            .fields = "job slot fence run_id outcome status took_ms error",
+            .fields = "job slot fence run_id outcome status took_ms output_tail error",
         },
     [EVENT_ATTEMPT_FAILED] =
         {
@@ -252,6 +252,13 @@ const struct event_row events[EVENT_COUNT] = {
             .level = LEVEL_WARN,
             .when = "the hourly purge was refused",
             .fields = "error sqlstate",
+        },
+    [EVENT_OUTPUT] =
+        {
+            .name = "output",
+            .level = LEVEL_INFO,
+            .when = "the command has written a line, and output is lines; told at every level",
+            .fields = "job slot fence run_id stream continues",
         },
     [EVENT_LINES_LOST] =
         {

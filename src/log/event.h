@@ -48,6 +48,7 @@ enum event {
     EVENT_SCHEDULE_DIFFERS,
     EVENT_CLOCK_STEPPED,
     EVENT_PURGE_FAILED,
+    EVENT_OUTPUT,     /* a line that the command has written */
     EVENT_LINES_LOST, /* the log's own: stderr took no lines for a while */
     EVENT_COUNT
 };

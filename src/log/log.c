@@ -2,10 +2,12 @@
 #include "log/log.h"
 
 #include "base/bounded_write.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "log/log_line.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +25,7 @@ static size_t write_bytes(struct log *log, const char *bytes, size_t count)
     return bounded_write(log->fd, &log->is_stuck, bytes, count);
 }
 
-static void write_line(struct log *log, const struct text *line)
+static void write_at_once(struct log *log, const struct text *line)
 {
     if (log->is_cut && write_bytes(log, "\n", 1) == 1)
         log->is_cut = false;
@@ -34,19 +36,53 @@ static void write_line(struct log *log, const struct text *line)
     log->dropped_count++;
 }
 
+static void write_line(struct log *log, const struct text *line)
+{
+    if (log->writer == NULL) {
+        write_at_once(log, line);
+    } else if (!writer_is_full(log->writer)) {
+        writer_put(log->writer, line->bytes, line->length);
+    } else {
+        log->dropped_count++;
+        writer_await_room(log->writer, &log->room);
+    }
+}
+
 /* Said before the first line that finds room again. */
-static void tell_dropped(struct log *log, struct text *line)
+static void tell_dropped(struct log *log)
 {
     char sentence[96];
-    int dropped_count = log->dropped_count;
+    TEXT_AUTODONE struct text line = TEXT_INIT;
+    int64_t dropped_count = log->dropped_count;
     snprintf(sentence, sizeof sentence,
-             "%d lines before this one are lost: they could not be written", dropped_count);
+             "%" PRId64 " lines before this one are lost: they could not be written",
+             dropped_count);
     log->dropped_count = 0;
-    log_line_build(line, log->format, LEVEL_WARN, EVENT_LINES_LOST, &LOG_SCOPE_NONE, sentence,
+    log_line_build(&line, log->format, LEVEL_WARN, EVENT_LINES_LOST, &LOG_SCOPE_NONE, sentence,
                    now_wall_us());
-    write_line(log, line);
+    write_line(log, &line);
     if (log->dropped_count > 0)
         log->dropped_count = dropped_count;
+}
+
+static void tell_lost(struct log *log)
+{
+    if (log->writer != NULL)
+        log->dropped_count += writer_take_lost(log->writer);
+    if (log->dropped_count > 0)
+        tell_dropped(log);
+}
+
+static void on_room(struct writer_waiter *waiter)
+{
+    tell_lost(LIST_OBJECT(waiter, struct log, room));
+}
+
+void log_use_writer(struct log *log, struct writer *writer)
+{
+    writer_forget(&log->room);
+    log->room = (struct writer_waiter){.has_room = on_room};
+    log->writer = writer;
 }
 
 static void write_event(struct log *log, enum level level, enum event event,
@@ -63,8 +99,7 @@ static void write_event(struct log *log, enum level level, enum event event,
         formatted = NULL;
     MEM_AUTOFREE char *message = formatted == NULL ? mem_strdup(sentence) : formatted;
     TEXT_AUTODONE struct text line = TEXT_INIT;
-    if (log->dropped_count > 0)
-        tell_dropped(log, &line);
+    tell_lost(log);
     log_line_build(&line, log->format, level, event, scope, message, now_wall_us());
     write_line(log, &line);
 }
@@ -85,4 +120,15 @@ void log_event_at(struct log *log, enum level level, enum event event,
     va_start(args, sentence);
     write_event(log, level, event, scope, sentence, args);
     va_end(args);
+}
+
+void log_output(struct log *log, const struct log_scope *scope, const struct log_output *output)
+{
+    TEXT_AUTODONE struct text line = TEXT_INIT;
+    tell_lost(log);
+    log_line_build_output(&line, log->format, scope, output, now_wall_us());
+    if (log->writer != NULL)
+        writer_put(log->writer, line.bytes, line.length);
+    else
+        write_at_once(log, &line);
 }

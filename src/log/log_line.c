@@ -10,8 +10,9 @@
 /* The two structured formats differ in how a field is written, not in which there are. */
 struct form {
     struct text *out;
+    const char *message_name;
     void (*add_name)(struct text *out, const char *name);
-    void (*add_string)(struct text *out, const char *string);
+    void (*add_bytes)(struct text *out, const char *bytes, size_t count);
 };
 
 static void add_json_name(struct text *out, const char *name)
@@ -24,12 +25,22 @@ static void add_logfmt_name(struct text *out, const char *name)
     text_addf(out, "%s%s=", out->length == 0 ? "" : " ", name);
 }
 
+static struct form json_form(struct text *out)
+{
+    return (struct form){out, "message", add_json_name, escape_json_bytes};
+}
+
+static struct form logfmt_form(struct text *out)
+{
+    return (struct form){out, "msg", add_logfmt_name, escape_logfmt_bytes};
+}
+
 static void add_string(const struct form *form, const char *name, const char *value)
 {
     if (value == NULL || *value == '\0')
         return;
     form->add_name(form->out, name);
-    form->add_string(form->out, value);
+    form->add_bytes(form->out, value, strlen(value));
 }
 
 static void add_number(const struct form *form, const char *name, int64_t value, bool applies)
@@ -40,7 +51,14 @@ static void add_number(const struct form *form, const char *name, int64_t value,
     text_addf(form->out, "%" PRId64, value);
 }
 
-static void add_fields(const struct form *form, const struct log_scope *scope)
+static void add_bytes(const struct form *form, const char *name, const char *bytes, size_t count)
+{
+    form->add_name(form->out, name);
+    form->add_bytes(form->out, bytes, count);
+}
+
+/* What a line is about. */
+static void add_subject(const struct form *form, const struct log_scope *scope)
 {
     char slot[TIME_TEXT_MAX] = "";
     if (scope->slot_us != NO_INSTANT)
@@ -50,11 +68,18 @@ static void add_fields(const struct form *form, const struct log_scope *scope)
     add_string(form, "slot", slot);
     add_number(form, "fence", scope->fence, scope->fence != 0);
     add_string(form, "run_id", scope->run_id);
+}
+
+static void add_fields(const struct form *form, const struct log_scope *scope)
+{
+    add_subject(form, scope);
     add_string(form, "holder", scope->holder);
     add_number(form, "streak", scope->streak, scope->streak != 0);
     add_string(form, "outcome", scope->outcome);
     add_number(form, "status", scope->status, scope->status >= 0);
     add_number(form, "took_ms", scope->took_ms, scope->took_ms >= 0);
+    if (scope->tail_length > 0)
+        add_bytes(form, "output_tail", scope->tail, scope->tail_length);
 }
 
 static void add_error(const struct form *form, const struct log_scope *scope)
@@ -73,15 +98,8 @@ static void add_head(const struct form *form, enum level level, enum event event
     add_string(form, "event", events[event].name);
 }
 
-static void build_text(struct text *out, const struct log_scope *scope, const char *sentence)
+static void add_text_error(struct text *out, const struct error *error, const char *sentence)
 {
-    text_add(out, "leaserun: ");
-    if (scope->key != NULL) {
-        escape_plain(out, scope->key);
-        text_add(out, ": ");
-    }
-    escape_plain(out, sentence);
-    const struct error *error = scope->error;
     if (error == NULL || error->kind == ERROR_NONE || strstr(sentence, error->text) != NULL)
         return;
     text_add(out, ": ");
@@ -93,25 +111,83 @@ static void build_text(struct text *out, const struct log_scope *scope, const ch
     text_add_char(out, ')');
 }
 
+static void build_text(struct text *out, const struct log_scope *scope, const char *sentence)
+{
+    text_add(out, "leaserun: ");
+    if (scope->key != NULL) {
+        escape_plain(out, scope->key);
+        text_add(out, ": ");
+    }
+    escape_plain(out, sentence);
+    add_text_error(out, scope->error, sentence);
+    if (scope->tail_length > 0) {
+        text_add(out, "; its last output: ");
+        escape_plain_bytes(out, scope->tail, scope->tail_length);
+    }
+}
+
 void log_line_build(struct text *out, enum log_format format, enum level level, enum event event,
                     const struct log_scope *scope, const char *sentence, int64_t wall_us)
 {
     text_clear(out);
     if (format == LOG_FORMAT_JSON) {
-        const struct form json = {out, add_json_name, escape_json};
+        const struct form json = json_form(out);
         add_head(&json, level, event, wall_us);
-        add_string(&json, "message", sentence);
+        add_string(&json, json.message_name, sentence);
         add_fields(&json, scope);
         add_error(&json, scope);
         text_add_char(out, '}');
     } else if (format == LOG_FORMAT_LOGFMT) {
-        const struct form logfmt = {out, add_logfmt_name, escape_logfmt};
+        const struct form logfmt = logfmt_form(out);
         add_head(&logfmt, level, event, wall_us);
         add_fields(&logfmt, scope);
-        add_string(&logfmt, "msg", sentence);
+        add_string(&logfmt, logfmt.message_name, sentence);
         add_error(&logfmt, scope);
     } else {
         build_text(out, scope, sentence);
+    }
+    text_add_char(out, '\n');
+}
+
+/* ---- what a command has written -------------------------------------------------------------- */
+
+static void add_output(const struct form *form, const struct log_scope *scope,
+                       const struct log_output *output, int64_t wall_us)
+{
+    add_head(form, events[EVENT_OUTPUT].level, EVENT_OUTPUT, wall_us);
+    add_subject(form, scope);
+    add_string(form, "stream", output->stream);
+    if (output->continues) {
+        form->add_name(form->out, "continues");
+        text_add(form->out, "true");
+    }
+    add_bytes(form, form->message_name, output->bytes, output->length);
+}
+
+static void build_output_text(struct text *out, const struct log_scope *scope,
+                              const struct log_output *output)
+{
+    if (scope->key != NULL) {
+        escape_plain(out, scope->key);
+        text_add(out, ": ");
+    }
+    text_addf(out, "%s%s: ", output->stream, output->continues ? "+" : "");
+    escape_plain_bytes(out, output->bytes, output->length);
+}
+
+void log_line_build_output(struct text *out, enum log_format format, const struct log_scope *scope,
+                           const struct log_output *output, int64_t wall_us)
+{
+    text_clear(out);
+    if (format == LOG_FORMAT_JSON) {
+        const struct form json = json_form(out);
+        add_output(&json, scope, output, wall_us);
+        text_add_char(out, '}');
+    } else if (format == LOG_FORMAT_LOGFMT) {
+        const struct form logfmt = logfmt_form(out);
+        add_output(&logfmt, scope, output, wall_us);
+    } else {
+        build_output_text(out, scope, output);
     }
     text_add_char(out, '\n');
 }

@@ -16,6 +16,9 @@ bool run_command_open(struct run *run, struct error *err)
         .store_url = run->spec.store->url,
         .store_schema = run->spec.store->schema,
         .job = run->spec.job->name,
+        .output = run->spec.job->output,
+        .tail_most = (size_t)run->spec.job->output_tail,
+        .writer = run->spec.log->writer,
     };
     return command_open(&run->command, run->loop, &command, &run_hears_command, run, err);
 }

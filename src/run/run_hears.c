@@ -177,6 +177,11 @@ static bool may_retry(const struct run *run)
            run->attempt <= run->spec.job->retries;
 }
 
+static void on_line(void *owner, const struct command_line *line)
+{
+    run_tell_line(owner, line);
+}
+
 static void on_empty(void *owner, enum guard_killer killer)
 {
     struct run *run = owner;
@@ -192,4 +197,5 @@ const struct command_listener run_hears_command = {
     .leftovers = on_leftovers,
     .guard_died = on_guard_died,
     .empty = on_empty,
+    .line = on_line,
 };

@@ -168,15 +168,12 @@ void run_tell_renew_failed(struct run *run, const struct error *why, int64_t lef
 
 void run_tell_leftovers(struct run *run, int count, const char *names)
 {
-    static const char *const policies[] = {
-        [GUARD_LEFTOVERS_KILL] = "they are ended",
-        [GUARD_LEFTOVERS_WAIT] = "the lease is kept until they end",
-        [GUARD_LEFTOVERS_LEAVE] = "they are left running without the lease",
-    };
+    bool are_waited_for = run->spec.job->leftovers == GUARD_LEFTOVERS_WAIT;
     struct log_scope scope = scope_of(run);
     log_event(run->spec.log, EVENT_LEFTOVERS, &scope,
               "the command has ended and left %d process%s: %s; %s (--leftovers)", count,
-              count == 1 ? "" : "es", names, policies[run->spec.job->leftovers]);
+              count == 1 ? "" : "es", names,
+              are_waited_for ? "the lease is kept until they end" : "they are ended");
 }
 
 void run_tell_guard_died(struct run *run)
@@ -228,6 +225,16 @@ void run_tell_release(struct run *run)
     }
 }
 
+void run_tell_line(struct run *run, const struct command_line *line)
+{
+    struct log_scope scope = scope_of(run);
+    log_output(run->spec.log, &scope,
+               &(struct log_output){.stream = line->stream,
+                                    .bytes = line->bytes,
+                                    .length = line->length,
+                                    .continues = line->continues});
+}
+
 #define FAILURE_TEXT_MAX 128
 
 static const char *describe_failure(const struct run *run, const struct run_record *record,
@@ -277,6 +284,8 @@ void run_tell_end(struct run *run, const struct run_record *record)
     scope.outcome = run_outcome_name(record->outcome);
     scope.status = record->status;
     scope.took_ms = now_boot_ms() - run->started_boot_ms;
+    if (run->command != NULL)
+        scope.tail = command_tail(run->command, &scope.tail_length);
     if (record->outcome == OUTCOME_NOT_STARTED)
         log_event(run->spec.log, EVENT_RUN_FAILED, &scope, "%s", run->why_not_started.text);
     else if (record->outcome == OUTCOME_TIMED_OUT)

@@ -10,6 +10,7 @@ void run_tell_early(struct run *run, const struct claim_item *answer);
 void run_tell_lost(struct run *run, const char *other); /* facts: lost_reason or is_out_of_time */
 void run_tell_renew_failed(struct run *run, const struct error *why, int64_t left_ms);
 void run_tell_leftovers(struct run *run, int count, const char *names);
+void run_tell_line(struct run *run, const struct command_line *line);
 void run_tell_guard_died(struct run *run);
 void run_tell_suspended(struct run *run, int number);
 void run_tell_release(struct run *run); /* only what went wrong */

@@ -142,6 +142,12 @@ void command_pause(struct command *command)
     journal_add("pause");
 }
 
+const char *command_tail(const struct command *command, size_t *ret_length)
+{
+    *ret_length = 0;
+    return "";
+}
+
 void command_dismiss(struct command *command)
 {
     journal_add("dismiss");
