@@ -3,6 +3,8 @@
 #include "base/mem.h"
 #include "base/time_text.h"
 #include "cli/ask.h"
+#include "cli/check_host.h"
+#include "cli/check_notes.h"
 #include "cli/commands.h"
 #include "cli/say.h"
 #include "conf/store_choice.h"
@@ -12,8 +14,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 static void print_timing(const struct job *job)
 {
@@ -74,7 +75,7 @@ static int check_store(const struct config *config, bool is_connect)
     }
     MEM_AUTOFREE char *url = store_url_redacted(store.url);
     printf("store: %s (from %s)", url, source);
-    if (strncmp(store.url, "sqlite:", 7) == 0)
+    if (store_url_is_local(store.url))
         putchar('\n');
     else
         printf(", schema %s\n", store.schema);
@@ -87,50 +88,51 @@ static int check_store(const struct config *config, bool is_connect)
     return code;
 }
 
-/* One file over the defaults, and over it what was typed. */
-static bool read_file(struct options *options, const char *path)
+/* The rest of what may be wrong, of the jobs that are right in themselves. */
+static void check_surroundings(const struct config *config, const struct job_table *table,
+                               struct ini_faults *faults)
 {
-    struct ini_faults faults = {0};
-    const char *shown = path != NULL ? path : options->config.path;
-    MEM_AUTOFREE char *name = mem_strdup(shown == NULL ? CONFIG_PATH : shown);
-    if (path != NULL) {
-        free(options->config.path);
-        options->config.path = mem_strdup(path);
+    struct error error;
+    struct store_config store;
+    if (store_choice_make(config, &store, NULL, &error)) {
+        job_table_check_store(table, !store_url_is_local(store.url), faults);
+        store_config_done(&store);
     }
-    bool is_good = options_settle(options, &faults);
-    if (!is_good)
-        say_faults(&faults);
-    else if (access(name, F_OK) != 0)
-        printf("%s: not there, defaults hold\n", name);
-    else
-        printf("%s: no fault\n", name);
-    ini_faults_done(&faults);
-    return is_good;
+    check_host(table, &config->job, faults);
+    ini_faults_sort(faults);
 }
 
-/* The next file starts from nothing again. */
-static void forget_file(struct options *options)
+/* leaserun.ini, which may be missing, and then what was asked for or found beside it. */
+static void print_files(const struct job_table *table, bool are_named)
 {
-    config_done(&options->config);
-    config_init(&options->config);
+    for (size_t i = 0; i < table->file_count; i++) {
+        struct stat info;
+        bool is_there = stat(table->files[i], &info) == 0;
+        if (is_there && !S_ISDIR(info.st_mode))
+            printf("%s: no fault\n", table->files[i]);
+        else if (!is_there && i == 0 && !are_named)
+            printf("%s: not there, defaults hold\n", table->files[i]);
+    }
 }
 
 int cmd_check(struct invocation *invocation)
 {
     struct options *options = &invocation->options;
-    int code = 0;
-    int file_count = options->operand_count > 0 ? options->operand_count : 1;
-    for (int i = 0; i < file_count; i++) {
-        bool is_good = read_file(options, options->operand_count > 0 ? options->operands[i] : NULL);
-        if (!is_good)
-            code = EXIT_CONFIG;
-        bool is_last = i + 1 == file_count;
-        if (is_last && code == 0) {
-            print_timing(&options->config.job);
-            code = check_store(&options->config, options->is_connect);
-        } else {
-            forget_file(options);
-        }
+    bool are_named = options->operand_count > 0;
+    struct job_table table;
+    struct ini_faults faults = {0};
+    int code;
+    options_examine_table(options, &table, &faults);
+    check_surroundings(&options->config, &table, &faults);
+    if (faults.count > 0) {
+        code = say_faults(&faults);
+    } else {
+        print_files(&table, are_named);
+        check_notes_print(&table, are_named);
+        print_timing(&options->config.job);
+        code = check_store(&options->config, options->is_connect);
     }
+    ini_faults_done(&faults);
+    job_table_done(&table);
     return code;
 }

@@ -361,9 +361,33 @@ bool options_settle_table(struct options *options, struct job_table *ret_table,
 {
     bool is_good = job_table_read(&options->config, options->operands,
                                   (size_t)options->operand_count, ret_table, faults);
-    if (is_good)
-        put_given(options);
+    put_given(options);
     return is_good;
+}
+
+bool options_examine_table(struct options *options, struct job_table *ret_table,
+                           struct ini_faults *faults)
+{
+    bool is_good = job_table_examine(&options->config, options->operands,
+                                     (size_t)options->operand_count, ret_table, faults);
+    put_given(options);
+    return is_good;
+}
+
+bool options_settle_own_table(struct options *options, struct job_table *ret_table,
+                              struct ini_faults *faults)
+{
+    bool is_good = job_table_read(&options->config, NULL, 0, ret_table, faults);
+    put_given(options);
+    return is_good;
+}
+
+void options_put_job(const struct options *options, struct job *job)
+{
+    struct error error;
+    for (size_t i = 0; i < options->given_count; i++)
+        if ((SETTING_MASK(options->given[i].setting->group) & SETTING_OF_RUN) != 0)
+            settings_put(options->given[i].setting, options->given[i].value, job, &error);
 }
 
 void options_done(struct options *options)

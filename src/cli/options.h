@@ -2,7 +2,7 @@
 /* What was typed: argv to values, by the rows of conf/settings.c and of the command's own options.
  *
  * 1. options_parse: argv alone, no file and no environment; every value is checked.
- * 2. options_settle: leaserun.ini, and over it what was typed.
+ * 2. options_settle or options_settle_table: leaserun.ini, and over it what was typed.
  * 3. options_done. */
 #pragma once
 #include "base/error.h"
@@ -73,4 +73,17 @@ bool options_settle(struct options *options, struct ini_faults *faults);
 struct job_table;
 bool options_settle_table(struct options *options, struct job_table *ret_table,
                           struct ini_faults *faults);
+
+/* The same with job_table_examine. */
+bool options_examine_table(struct options *options, struct job_table *ret_table,
+                           struct ini_faults *faults);
+
+/* The same with the job table of leaserun.ini and jobs.d, whatever the operands are. */
+bool options_settle_own_table(struct options *options, struct job_table *ret_table,
+                              struct ini_faults *faults);
+
+/* Over a job of the table the options of a run that were typed. *job is the caller's copy, whose
+ * texts stay the table's. */
+void options_put_job(const struct options *options, struct job *job);
+
 void options_done(struct options *options);

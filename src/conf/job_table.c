@@ -121,6 +121,7 @@ static void take_job(struct reading *reading, const struct ini_text *text,
     const struct ini_entry *entries = text->entries + header->first;
     const char *name = strchr(header->name, ' ') + 1;
     struct job job = reading->defaults;
+    size_t before = reading->faults->count;
     for (size_t i = 0; i < header->count; i++)
         put_entry(reading, section, header->name, &entries[i], &job);
     check_whole(reading, header, entries);
@@ -131,6 +132,8 @@ static void take_job(struct reading *reading, const struct ini_text *text,
         job.key = job.name;
     job.file = reading->path;
     job.line = header->line;
+    if (reading->faults->count > before)
+        job.schedule = NULL;
     add_job(reading, &job);
 }
 
@@ -194,8 +197,20 @@ static void keep_paths(struct job_table *table, const struct job_sources *source
         table->files[table->file_count++] = string_pool_keep(&table->strings, sources->folders[i]);
 }
 
-bool job_table_read(struct config *config, char *const *paths, size_t path_count,
-                    struct job_table *ret_table, struct ini_faults *faults)
+static void take_all_jobs(struct reading *reading, const struct job_sources *sources)
+{
+    struct job_table *table = reading->table;
+    reading->accepted = mem_array(settings_number(NULL), sizeof *reading->accepted);
+    for (size_t i = 0; i < sources->count; i++)
+        if (!sources->sources[i].is_settings_only)
+            take_jobs(reading, &sources->sources[i]);
+    free(reading->accepted);
+    if (table->count > 0)
+        table->jobs = mem_grow(table->jobs, table->count, sizeof *table->jobs);
+}
+
+bool job_table_examine(struct config *config, char *const *paths, size_t path_count,
+                       struct job_table *ret_table, struct ini_faults *faults)
 {
     struct job_sources sources;
     size_t before = faults->count;
@@ -205,20 +220,21 @@ bool job_table_read(struct config *config, char *const *paths, size_t path_count
                      config->path != NULL, paths, path_count, faults);
     take_settings(config, &sources, faults);
     keep_defaults(&reading, config);
-    reading.accepted = mem_array(settings_number(NULL), sizeof *reading.accepted);
-    for (size_t i = 0; i < sources.count; i++)
-        if (!sources.sources[i].is_settings_only)
-            take_jobs(&reading, &sources.sources[i]);
-    free(reading.accepted);
+    take_all_jobs(&reading, &sources);
     keep_paths(ret_table, &sources);
+    string_pool_close(&ret_table->strings);
     job_sources_done(&sources);
     ini_faults_sort(faults);
-    string_pool_close(&ret_table->strings);
-    if (ret_table->count > 0)
-        ret_table->jobs = mem_grow(ret_table->jobs, ret_table->count, sizeof *ret_table->jobs);
-    if (faults->count > before)
-        job_table_done(ret_table);
     return faults->count == before;
+}
+
+bool job_table_read(struct config *config, char *const *paths, size_t path_count,
+                    struct job_table *ret_table, struct ini_faults *faults)
+{
+    bool is_good = job_table_examine(config, paths, path_count, ret_table, faults);
+    if (!is_good)
+        job_table_done(ret_table);
+    return is_good;
 }
 
 const struct job *job_table_find(const struct job_table *table, const char *name)
@@ -256,7 +272,8 @@ bool job_table_check_store(const struct job_table *table, bool is_shared, struct
         return true;
     for (size_t i = 0; i < table->count; i++) {
         const struct job *job = &table->jobs[i];
-        if (!job->is_enabled || job->timezone != NULL || !has_calendar(job))
+        if (job->schedule == NULL || !job->is_enabled || job->timezone != NULL ||
+            !has_calendar(job))
             continue;
         ini_faults_turn_to_path(faults, job->file);
         ini_faults_add(faults, job->line,

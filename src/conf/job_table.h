@@ -38,6 +38,11 @@ struct job_table {
  * alone. Blocks on the file system. */
 bool job_table_read(struct config *config, char *const *paths, size_t path_count,
                     struct job_table *ret_table, struct ini_faults *faults);
+
+/* The same for whoever only looks: the jobs of a faulty table are left in *ret_table, those that
+ * have a fault of their own without schedule, so that more can be said of the others in one go. */
+bool job_table_examine(struct config *config, char *const *paths, size_t path_count,
+                       struct job_table *ret_table, struct ini_faults *faults);
 void job_table_done(struct job_table *table);
 
 /* NULL: there is no such job. */

@@ -88,7 +88,7 @@ fault() { # LINE PART ; leaserun.ini on stdin
 }
 
 @test "leaserun.ini: each fault with its line and what would be right" {
-    fault 1 'did you mean store?' <<<$'[Store]\nurl = x'
+    fault 1 'did you mean [store]?' <<<$'[Store]\nurl = x'
     fault 2 'did you mean url?' <<<$'[store]\nURL = sqlite:/x'
     fault 2 'did you mean timeout?' <<<$'[defaults]\ntimout = 3m'
     fault 2 'a comment needs a line of its own' <<<$'[defaults]\nttl = 3m ; three minutes'
