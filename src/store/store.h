@@ -251,10 +251,13 @@ struct lease_list {
 };
 
 struct run_list {
-    const char *key; /* key or job; NULL for all */
-    int64_t limit;   /* newest this many */
+    const char *key;  /* key or job; NULL for all */
+    int64_t limit;    /* newest this many */
+    bool is_of_slots; /* only the runs of this key with a slot of from_us or later, by slot */
+    int64_t from_us;
     struct run_row *rows;
-    size_t count; /* newest first */
+    size_t count;           /* newest first */
+    int64_t oldest_slot_us; /* is_of_slots: the oldest slot that is remembered, or NO_INSTANT */
 };
 
 /* -- memory -- */

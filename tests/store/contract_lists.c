@@ -114,6 +114,56 @@ static void run_of_a_job__history_by_job__finds_it(void **state)
     assert_true(run.slot_us == NO_INSTANT);
 }
 
+static struct run_list slots_of(struct store_fixture *fixture, struct store_request *request,
+                                const char *key, int64_t from_us, int64_t limit)
+{
+    *request = (struct store_request){
+        .kind = STORE_HISTORY,
+        .u.runs = {.key = key, .limit = limit, .is_of_slots = true, .from_us = from_us},
+    };
+    assert_int_equal(store_fixture_ask(fixture, request), STORE_ANSWERED);
+    return request->u.runs;
+}
+
+static void runs_of_three_slots__history_of_slots__is_by_slot_from_the_one_asked(void **state)
+{
+    const char *key = store_fixture_key(*state);
+    int64_t now_us = now_wall_us();
+    static const int order[] = {2, 3, 1}; /* seconds ago */
+    struct contender without = contender_winner(*state, key);
+    contender_release(*state, &without, OUTCOME_SUCCEEDED, 0);
+    for (size_t i = 0; i < CASE_COUNT(order); i++) {
+        struct contender one = contender(key);
+        one.item.slot_us = now_us - order[i] * SECOND_US;
+        assert_int_equal(contender_claim(*state, &one), CLAIM_WON);
+        contender_release(*state, &one, OUTCOME_SUCCEEDED, 0);
+    }
+    struct store_request request;
+    struct run_list list = slots_of(*state, &request, key, now_us - 2 * SECOND_US, 10);
+    assert_int_equal(list.count, 2);
+    assert_int_equal(list.rows[0].slot_us, now_us - 1 * SECOND_US);
+    assert_int_equal(list.rows[1].slot_us, now_us - 2 * SECOND_US);
+    assert_int_equal(list.oldest_slot_us, now_us - 3 * SECOND_US);
+    store_request_clear(&request);
+
+    list = slots_of(*state, &request, key, now_us - 3 * SECOND_US, 1);
+    assert_int_equal(list.count, 1);
+    assert_int_equal(list.rows[0].slot_us, now_us - 1 * SECOND_US);
+    store_request_clear(&request);
+}
+
+static void no_run_with_a_slot__history_of_slots__is_empty_and_knows_no_oldest(void **state)
+{
+    const char *key = store_fixture_key(*state);
+    struct contender without = contender_winner(*state, key);
+    contender_release(*state, &without, OUTCOME_SUCCEEDED, 0);
+    struct store_request request;
+    struct run_list list = slots_of(*state, &request, key, 0, 10);
+    assert_int_equal(list.count, 0);
+    assert_true(list.oldest_slot_us == NO_INSTANT);
+    store_request_clear(&request);
+}
+
 /* ---- purge, forget ------------------------------------------------------------------------ */
 
 static void live_held_back_or_unfinished__purge_of_everything__keeps_them(void **state)
@@ -245,6 +295,8 @@ int main(void)
         cmocka_unit_test(no_such_key__status_and_history__are_empty),
         cmocka_unit_test(three_runs__history__is_newest_first_and_bounded),
         cmocka_unit_test(run_of_a_job__history_by_job__finds_it),
+        cmocka_unit_test(runs_of_three_slots__history_of_slots__is_by_slot_from_the_one_asked),
+        cmocka_unit_test(no_run_with_a_slot__history_of_slots__is_empty_and_knows_no_oldest),
         cmocka_unit_test(live_held_back_or_unfinished__purge_of_everything__keeps_them),
         cmocka_unit_test(released__purged__is_gone_and_the_fence_grows_on),
         cmocka_unit_test(released_with_slot__purged__is_kept_as_long_as_slots_are),

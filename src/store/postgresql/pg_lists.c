@@ -82,22 +82,33 @@ enum pg_next pg_status_read(struct pg_task *task, const PGresult *result, struct
 
 /* ---- history ----------------------------------------------------------------------------- */
 
+#define LIST_NEWEST                                                                                \
+    "SELECT t.*, run.run_id, run.key, run.job, run.holder, run.fence, "                            \
+    "#us(run.slot) AS slot_us, #us(run.started_at) AS started_us, "                                \
+    "#us(run.finished_at) AS finished_us, run.outcome, run.status "                                \
+    "FROM t LEFT JOIN newest AS run ON true ORDER BY run.at DESC, run.run_id DESC"
+
 static const char history_sql[] =
     "WITH t AS MATERIALIZED (SELECT #server), newest AS MATERIALIZED (SELECT run.*, "
     "COALESCE(run.started_at, run.finished_at) AS at FROM @runs AS run "
     "WHERE $1::!text IS NULL OR run.key {=} $1 OR run.job {=} $1 "
-    "ORDER BY at DESC, run.run_id DESC LIMIT $2::!int8) "
-    "SELECT t.server_us, t.timeline, run.run_id, run.key, run.job, run.holder, run.fence, "
-    "#us(run.slot) AS slot_us, #us(run.started_at) AS started_us, "
-    "#us(run.finished_at) AS finished_us, run.outcome, run.status "
-    "FROM t LEFT JOIN newest AS run ON true ORDER BY run.at DESC, run.run_id DESC";
+    "ORDER BY at DESC, run.run_id DESC LIMIT $2::!int8) " LIST_NEWEST;
+
+static const char slots_sql[] =
+    "WITH t AS MATERIALIZED (SELECT #server, (SELECT #us(run.slot) FROM @runs AS run "
+    "WHERE run.key {=} $1::!text AND run.slot IS NOT NULL ORDER BY run.slot LIMIT 1) "
+    "AS oldest_us), newest AS MATERIALIZED (SELECT run.*, run.slot AS at FROM @runs AS run "
+    "WHERE run.key {=} $1::!text AND run.slot {>=} #instant($3::!int8) "
+    "ORDER BY run.slot DESC LIMIT $2::!int8) " LIST_NEWEST;
 
 void pg_history_build(struct pg_task *task, struct pg_statement *statement)
 {
     const struct run_list *list = &task->request->u.runs;
-    statement->sql = pg_sql_expand(history_sql, task->schema);
+    statement->sql = pg_sql_expand(list->is_of_slots ? slots_sql : history_sql, task->schema);
     pg_statement_add(statement, mem_strdup(list->key));
     pg_statement_add(statement, list->limit > 0 ? mem_printf("%" PRId64, list->limit) : NULL);
+    if (list->is_of_slots)
+        pg_statement_add(statement, mem_printf("%" PRId64, list->from_us));
 }
 
 static enum run_outcome read_outcome(const char *name)
@@ -129,6 +140,8 @@ enum pg_next pg_history_read(struct pg_task *task, const PGresult *result, struc
     list->rows = mem_array(list->count, sizeof list->rows[0]);
     for (size_t i = 0; i < list->count; i++)
         read_run(&list->rows[i], result, (int)i);
+    if (list->is_of_slots)
+        list->oldest_slot_us = pg_row_int64(result, 0, "oldest_us", NO_INSTANT);
     return PG_NEXT_DONE;
 }
 

@@ -91,8 +91,9 @@ struct sqlite_job *sqlite_job_new(struct store_request *request)
         job->copy.u.leases = (struct lease_list){.key = keep(job, request->u.leases.key)};
         break;
     case STORE_HISTORY:
-        job->copy.u.runs = (struct run_list){.key = keep(job, request->u.runs.key),
-                                             .limit = request->u.runs.limit};
+        job->copy.u.runs.key = keep(job, request->u.runs.key);
+        job->copy.u.runs.rows = NULL;
+        job->copy.u.runs.count = 0;
         break;
     case STORE_RECALL:
         copy_recall(job, request);
@@ -153,6 +154,7 @@ static void answer_lists(struct store_request *to, struct store_request *from)
     } else if (from->kind == STORE_HISTORY) {
         to->u.runs.rows = from->u.runs.rows;
         to->u.runs.count = from->u.runs.count;
+        to->u.runs.oldest_slot_us = from->u.runs.oldest_slot_us;
         from->u.runs = (struct run_list){.key = NULL};
     } else {
         to->u.inspection = from->u.inspection;

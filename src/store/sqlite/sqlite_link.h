@@ -34,6 +34,8 @@ enum sqlite_sql {
     /* status, history */
     SQL_LEASES,
     SQL_RUNS,
+    SQL_SLOTS,
+    SQL_OLDEST_SLOT,
     /* recall */
     SQL_RECALL,
     /* purge, forget */

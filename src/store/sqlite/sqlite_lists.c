@@ -93,14 +93,31 @@ static struct run_row read_run(sqlite3_stmt *statement)
     };
 }
 
+static bool read_oldest_slot(struct sqlite_link *link, struct run_list *list)
+{
+    sqlite3_stmt *statement = sqlite_link_statement(link, SQL_OLDEST_SLOT);
+    if (statement == NULL)
+        return false;
+    sqlite_link_text(statement, 1, list->key);
+    if (sqlite_link_step(link, statement) != SQLITE_STEP_ROW)
+        return false;
+    list->oldest_slot_us = sqlite_link_read_instant(statement, 0);
+    sqlite3_reset(statement);
+    return true;
+}
+
 bool sqlite_history(struct sqlite_link *link, struct store_request *request)
 {
     struct run_list *list = &request->u.runs;
-    sqlite3_stmt *statement = sqlite_link_statement(link, SQL_RUNS);
+    if (list->is_of_slots && !read_oldest_slot(link, list))
+        return false;
+    sqlite3_stmt *statement = sqlite_link_statement(link, list->is_of_slots ? SQL_SLOTS : SQL_RUNS);
     if (statement == NULL)
         return false;
     sqlite_link_text(statement, 1, list->key);
     sqlite3_bind_int64(statement, 2, list->limit > 0 ? list->limit : -1);
+    if (list->is_of_slots)
+        sqlite3_bind_int64(statement, 3, list->from_us);
     enum sqlite_step step;
     while ((step = sqlite_link_step(link, statement)) == SQLITE_STEP_ROW) {
         list->rows = grow(list->rows, list->count, sizeof *list->rows);

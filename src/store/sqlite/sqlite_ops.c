@@ -7,6 +7,9 @@
 /* In the order of enum store_kind. A lease is read, judged by sqlite_liveness.c, and written back
  * whole, within one write transaction: nothing is decided in SQL that a clock or a process table
  * has to decide. */
+#define RUN_COLUMNS                                                                                \
+    "run_id, key, job, holder, fence, slot_us, started_us, finished_us, outcome, status"
+
 const char *const sqlite_ops_sql[SQL_COUNT] = {
     [SQL_BEGIN] = "BEGIN IMMEDIATE",
     [SQL_COMMIT] = "COMMIT",
@@ -53,9 +56,12 @@ const char *const sqlite_ops_sql[SQL_COUNT] = {
     /* status, history */
     [SQL_LEASES] = "SELECT key, " SQLITE_ROW_COLUMNS " FROM main.leases"
                    " WHERE ?1 IS NULL OR key = ?1 ORDER BY key",
-    [SQL_RUNS] = "SELECT run_id, key, job, holder, fence, slot_us, started_us, finished_us,"
-                 " outcome, status FROM main.runs"
+    [SQL_RUNS] = "SELECT " RUN_COLUMNS " FROM main.runs"
                  " WHERE ?1 IS NULL OR key = ?1 OR job = ?1 ORDER BY rowid DESC LIMIT ?2",
+    [SQL_SLOTS] = "SELECT " RUN_COLUMNS " FROM main.runs"
+                  " WHERE key = ?1 AND slot_us >= ?3 ORDER BY slot_us DESC LIMIT ?2",
+    [SQL_OLDEST_SLOT] = "SELECT min(slot_us) FROM main.runs"
+                        " WHERE key = ?1 AND slot_us IS NOT NULL",
 
     /* recall */
     [SQL_RECALL] = "SELECT (SELECT max(slot_us) FROM main.runs"
