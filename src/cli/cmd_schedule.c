@@ -8,16 +8,21 @@
 #include "cli/say.h"
 #include "conf/job_table.h"
 #include "conf/store_choice.h"
+#include "loop/pool.h"
 #include "loop/signals.h"
 #include "schedule/scheduler.h"
 
 #include <signal.h>
 #include <stdlib.h>
 
+#define LOG_STALL_MS 1000 /* how long a reader of the log may stand still at the end */
+#define THREAD_COUNT 4    /* the store's, a look-up's, the table's, the log's */
+
 struct keeping {
     uv_loop_t loop;
     struct signals signals;
     struct scheduler scheduler;
+    struct log log;
     struct handles handles;
 };
 
@@ -33,11 +38,23 @@ static void on_all_closed(struct handles *handles)
     uv_stop(&LIST_OBJECT(handles, struct keeping, handles)->loop);
 }
 
-static void on_finished(struct scheduler *scheduler)
+static void on_log_written(void *owner, int error)
 {
-    struct keeping *keeping = LIST_OBJECT(scheduler, struct keeping, scheduler);
+    struct keeping *keeping = owner;
     keeping->handles.closed = on_all_closed;
     signals_close(&keeping->signals, &keeping->handles);
+}
+
+static void close_log(struct keeping *keeping)
+{
+    struct writer *writer = keeping->log.writer;
+    log_use_writer(&keeping->log, NULL);
+    writer_close(writer, LOG_STALL_MS, on_log_written, keeping);
+}
+
+static void on_finished(struct scheduler *scheduler)
+{
+    close_log(LIST_OBJECT(scheduler, struct keeping, scheduler));
 }
 
 /* ---- before the loop ------------------------------------------------------------------------- */
@@ -83,7 +100,7 @@ static struct log open_log(struct config *config)
 
 static bool open_loop(struct keeping *keeping, struct error *err)
 {
-    if (!fds_need_room(err))
+    if (!fds_need_room(err) || !pool_prepare(THREAD_COUNT, err))
         return false;
     int rc = uv_loop_init(&keeping->loop);
     if (rc != 0)
@@ -102,9 +119,12 @@ static int keep(struct keeping *keeping, const struct scheduler_spec *spec, stru
         job_table_done(table);
         return say_error(&error);
     }
+    /* Whoever reads the log must not make a renewal wait. */
+    log_use_writer(&keeping->log, writer_open(&keeping->loop, keeping->log.fd));
     if (!scheduler_start(&keeping->scheduler, &keeping->loop, spec, table, on_finished, &error)) {
-        signals_close(&keeping->signals, &keeping->handles);
-        uv_run(&keeping->loop, UV_RUN_DEFAULT);
+        close_log(keeping);
+        while (uv_run(&keeping->loop, UV_RUN_DEFAULT) != 0)
+            continue;
         uv_loop_close(&keeping->loop);
         return say_error(&error);
     }
@@ -124,18 +144,18 @@ int cmd_schedule(struct invocation *invocation)
         job_table_done(&table);
         return code;
     }
-    struct log log = open_log(&options->config);
+    struct keeping *keeping = mem_alloc(sizeof *keeping);
+    keeping->log = open_log(&options->config);
     const struct scheduler_spec spec = {
         .config = &options->config,
         .store = &invocation->store,
-        .log = &log,
+        .log = &keeping->log,
         .environment = invocation->environment,
         .signals = &invocation->signals,
         .config_path = options->config.path,
         .paths = options->operands,
         .path_count = (size_t)options->operand_count,
     };
-    struct keeping *keeping = mem_alloc(sizeof *keeping);
     code = keep(keeping, &spec, &table);
     /* Threads of a loop that could not be closed may still write to it: then it stays. */
     if (!keeping->scheduler.is_abandoned && uv_loop_close(&keeping->loop) == 0)

@@ -200,14 +200,14 @@ const struct event_row events[EVENT_COUNT] = {
         {
             .name = "scheduler_ready",
             .level = LEVEL_INFO,
-            .when = "`schedule` has read its table and begun",
+            .when = "the table was read and `schedule` has begun",
             .fields = "job",
         },
     [EVENT_SCHEDULER_STOPPING] =
         {
             .name = "scheduler_stopping",
             .level = LEVEL_INFO,
-            .when = "`schedule` was told to end: nothing more is started",
+            .when = "a scheduler was told to end: nothing more is started",
             .fields = "",
         },
     [EVENT_TABLE_EMPTY] =
