@@ -130,7 +130,7 @@ static bool explain(const struct ask *ask, struct error *err)
 bool ask_store(const struct store_config *store, struct store_request *request,
                struct ask_limits limits, struct error *err)
 {
-    static const struct store_listener deaf = {NULL, NULL, NULL, NULL};
+    static const struct store_listener deaf = {.owner = NULL};
     if (!fds_need_room(err))
         return false;
     struct ask *ask = mem_alloc(sizeof *ask);

@@ -5,7 +5,10 @@
 #include "base/now.h"
 #include "base/time_text.h"
 
+#include <string.h>
+
 #define POLL_MS        1000 /* --wait asks no oftener than this */
+#define HINT_MS        100  /* and follows hints no oftener than this */
 #define LEAST_LIMIT_MS 100
 #define GIVE_BACK_MS   1000 /* one bounded try before giving up */
 #define CANCEL_EACH_MS (CLAIM_CANCEL_MS / 2)
@@ -307,12 +310,27 @@ void claim_start(struct claim *claim, uv_loop_t *loop, struct store *store, stru
         .slot_us = lease->slot_us,
         .start_within_ms = spec->slot_window_ms,
         .is_once = spec->is_once,
+        .is_waiting = spec->may_wait,
         .is_skipping = spec->is_skipping,
         .fingerprint = spec->fingerprint,
         .guard_pid = spec->guard_pid,
     };
     alarm_init(&claim->alarm, loop, on_alarm);
     ask(claim);
+}
+
+void claim_hint(struct claim *claim, const char *key)
+{
+    bool is_pausing = claim->is_held && claim->alarm.is_set && !claim->is_cancelled;
+    if (!is_pausing || strcmp(key, claim->lease->key) != 0)
+        return;
+    int64_t at_boot_ms = claim->hinted_boot_ms + HINT_MS;
+    if (at_boot_ms < now_boot_ms())
+        at_boot_ms = now_boot_ms();
+    if (at_boot_ms >= claim->alarm.due_boot_ms)
+        return;
+    claim->hinted_boot_ms = at_boot_ms;
+    ask_in(claim, at_boot_ms - now_boot_ms());
 }
 
 void claim_cancel(struct claim *claim)

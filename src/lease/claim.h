@@ -55,6 +55,7 @@ struct claim {
     struct release_item give_back;
     struct alarm alarm;
     int64_t give_up_boot_ms;
+    int64_t hinted_boot_ms; /* when a hint was last followed */
     struct backoff conflict, outage;
     enum claim_result result;   /* once decided, while something is given back */
     struct error error;         /* FAILED: the last fault */
@@ -75,6 +76,10 @@ struct claim {
 /* lease: key, job, holder, run_id, slot_us, timing are set. Calls finished once, from the loop. */
 void claim_start(struct claim *claim, uv_loop_t *loop, struct store *store, struct lease *lease,
                  const struct claim_spec *spec, const struct claim_listener *listener, void *owner);
+
+/* The key was given back, says the store: a claim that waits for its holder asks now rather than
+ * when its pause is over, though not more than ten times a second. */
+void claim_hint(struct claim *claim, const char *key);
 
 /* Ends it within CLAIM_CANCEL_MS, database or not. The result is CANCELLED, unless another was
  * decided before. */

@@ -36,12 +36,19 @@ static void on_note(void *owner, bool is_grave, const char *text)
                  text);
 }
 
+static void on_released(void *owner, const char *key)
+{
+    struct run *run = owner;
+    claim_hint(&run->claim, key);
+}
+
 bool run_store_open(struct run *run, struct store **ret_store, struct error *err)
 {
     const struct store_listener listener = {
         .lost = on_lost,
         .restored = on_restored,
         .note = on_note,
+        .released = on_released,
         .owner = run,
     };
     struct store_config config = *run->spec.store;

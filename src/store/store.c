@@ -355,6 +355,13 @@ static void on_note(void *owner, bool is_grave, const char *text)
         store->listener.note(store->listener.owner, is_grave, text);
 }
 
+static void on_released(void *owner, const char *key)
+{
+    struct store *store = owner;
+    if (store->listener.released != NULL)
+        store->listener.released(store->listener.owner, key);
+}
+
 static void free_store(struct handles *handles)
 {
     struct store *store = LIST_OBJECT(handles, struct store, handles);
@@ -390,6 +397,7 @@ bool store_open(uv_loop_t *loop, const struct store_config *config,
         .lost = on_lost,
         .restored = on_restored,
         .note = on_note,
+        .released = on_released,
         .closed = close_alarms,
     };
     if (!backend->open(loop, config, &hooks, &store->state, err)) {

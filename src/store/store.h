@@ -103,6 +103,7 @@ struct claim_item {
     int64_t slot_us;         /* NO_INSTANT: none */
     int64_t start_within_ms; /* with a slot: window after it; < 0: no window */
     bool is_once;            /* succeeds once for this key, ever */
+    bool is_waiting;         /* HELD: its caller asks again, and wants to hear of a release */
     /* With a slot: a live lease of another ends the slot, as a run with the outcome skipped. A hold
      * does not: it ends when it was said to, and nothing runs meanwhile. */
     bool is_skipping;
@@ -358,6 +359,9 @@ struct store_listener {
     /* Something about the store that a person should know: a failover, or, which is grave, that two
      * hosts share an SQLite file. */
     void (*note)(void *owner, bool is_grave, const char *text);
+    /* A key was given back, as a store may tell those whose claim waits for it. A hint: it may be
+     * missing, late or wrong. Nothing is to be submitted from within. */
+    void (*released)(void *owner, const char *key);
     void *owner;
 };
 

@@ -42,6 +42,7 @@ struct store_backend_hooks {
     void (*lost)(void *store, const struct error *why);
     void (*restored)(void *store);
     void (*note)(void *store, bool is_grave, const char *text);
+    void (*released)(void *store, const char *key);
     void (*closed)(void *store);
 };
 

@@ -87,6 +87,56 @@ static void claim__held_with_little_left__asks_no_oftener_than_every_second(void
                    "3000 won\n");
 }
 
+static void hint_after(struct claim_fixture *fixture, int64_t ms, const char *key)
+{
+    fake_clock_run_for(&fixture->loop, ms);
+    claim_hint(&fixture->claim, key);
+}
+
+static void claim__held_and_a_hint__asks_at_once(void **state)
+{
+    struct claim_fixture *fixture = *state;
+    FAKE_STORE_ANSWERS(STORE_CLAIM, HELD(120000, 0), WON(9, 0));
+    claim_fixture_start(fixture, WAITING);
+    hint_after(fixture, 300, "another");
+    hint_after(fixture, 100, "nightly");
+    claim_fixture_run_to_end(fixture);
+    assert_journal("0 claim #1 within 5000\n"
+                   "0 waits for them, 120000 left\n"
+                   "400 claim #1 within 5000\n"
+                   "400 won\n");
+}
+
+static void claim__held_and_many_hints__asks_ten_times_a_second(void **state)
+{
+    struct claim_fixture *fixture = *state;
+    FAKE_STORE_ANSWERS(STORE_CLAIM, HELD(120000, 0), HELD(120000, 0), HELD(120000, 0), WON(9, 0));
+    claim_fixture_start(fixture, WAITING);
+    hint_after(fixture, 400, "nightly");
+    hint_after(fixture, 10, "nightly");
+    hint_after(fixture, 80, "nightly"); /* the second one is not put off by it */
+    claim_fixture_run_to_end(fixture);
+    assert_journal("0 claim #1 within 5000\n"
+                   "0 waits for them, 120000 left\n"
+                   "400 claim #1 within 5000\n"
+                   "500 claim #1 within 5000\n"
+                   "1500 claim #1 within 5000\n"
+                   "1500 won\n");
+}
+
+static void claim__hint_while_it_asks__changes_nothing(void **state)
+{
+    struct claim_fixture *fixture = *state;
+    FAKE_STORE_ANSWERS(STORE_CLAIM, HELD(120000, 50), WON(9, 0));
+    claim_fixture_start(fixture, WAITING);
+    hint_after(fixture, 20, "nightly");
+    claim_fixture_run_to_end(fixture);
+    assert_journal("0 claim #1 within 5000\n"
+                   "50 waits for them, 120000 left\n"
+                   "1050 claim #1 within 5000\n"
+                   "1050 won\n");
+}
+
 static void claim__wait_is_over__ends_held(void **state)
 {
     struct claim_fixture *fixture = *state;
@@ -158,6 +208,9 @@ int main(void)
         CASE(claim__held_no_wait__ends_held),
         CASE(claim__held_and_waits__asks_every_second_until_won),
         CASE(claim__held_with_little_left__asks_no_oftener_than_every_second),
+        CASE(claim__held_and_a_hint__asks_at_once),
+        CASE(claim__held_and_many_hints__asks_ten_times_a_second),
+        CASE(claim__hint_while_it_asks__changes_nothing),
         CASE(claim__wait_is_over__ends_held),
         CASE(claim__wait_shorter_than_a_connect__first_attempt_has_its_whole_time),
         CASE(claim__no_time_to_start__is_one_whole_attempt),

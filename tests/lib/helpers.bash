@@ -193,6 +193,32 @@ proxy() { # COMMAND...
     python3 "$TESTS/lib/pgproxy.py" --tell "$PROXY" "$@"
 }
 
+# ---- a pooler between ------------------------------------------------------------------------
+
+# PgBouncer in transaction mode with one connection to the server; sets LEASERUN_STORE.
+bouncer_start() {
+    local folder
+    folder=$(mktemp -d "$PG_ROOT/bouncer.XXXXXX")
+    cat >"$folder/ini" <<-END
+	[databases]
+	$DATABASE = host=$PG_ROOT/main port=$(cat "$PG_ROOT/main/port") user=postgres
+	[pgbouncer]
+	listen_addr =
+	listen_port = 6432
+	unix_socket_dir = $folder
+	auth_type = any
+	pool_mode = transaction
+	default_pool_size = 1
+	END
+    _pg_own "$folder"
+    chmod 755 "$folder"
+    local as_owner=()
+    [ "$(id -u)" -ne 0 ] || as_owner=(setpriv --reuid postgres --regid postgres --init-groups --)
+    start "${as_owner[@]}" pgbouncer "$folder/ini"
+    await 10 test -S "$folder/.s.PGSQL.6432"
+    LEASERUN_STORE="postgresql:///$DATABASE?host=$folder&port=6432&user=postgres"
+}
+
 # ---- expectations ----------------------------------------------------------------------------
 
 # After `run`: shows everything when the status is another.

@@ -64,6 +64,14 @@ static void on_note(void *owner, bool is_grave, const char *text)
     client->note_count++;
 }
 
+static void on_released(void *owner, const char *key)
+{
+    struct pg_client *client = owner;
+    client->released_count++;
+    snprintf(client->last_released, sizeof client->last_released, "%s", key);
+    uv_stop(&client->fixture->loop);
+}
+
 struct pg_client *pg_client_open(struct pg_fixture *fixture, const char *url, const char *schema)
 {
     assert_true(fixture->client_count < PG_CLIENTS_MAX);
@@ -71,7 +79,13 @@ struct pg_client *pg_client_open(struct pg_fixture *fixture, const char *url, co
     char *url_copy = mem_strdup(url == NULL ? pg_fixture_url() : url);
     char *schema_copy = mem_strdup(schema == NULL ? fixture->schema : schema);
     const struct store_config config = {.url = url_copy, .schema = schema_copy};
-    const struct store_listener listener = {on_lost, on_restored, on_note, client};
+    const struct store_listener listener = {
+        .lost = on_lost,
+        .restored = on_restored,
+        .note = on_note,
+        .released = on_released,
+        .owner = client,
+    };
     struct error err;
     *client = (struct pg_client){.fixture = fixture};
     if (!store_open(&fixture->loop, &config, &listener, &client->store, &err))

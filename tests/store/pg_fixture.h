@@ -21,6 +21,8 @@ struct pg_client { /* one store, as one process would have it */
     struct store *store;
     int lost_count, restored_count, note_count;
     struct error last_lost;
+    int released_count;
+    char last_released[64];
     int open_calls; /* callbacks still to come */
 };
 

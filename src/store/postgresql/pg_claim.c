@@ -6,6 +6,7 @@
 #include "store/postgresql/pg_quick.h"
 #include "store/postgresql/pg_row.h"
 #include "store/postgresql/pg_sql.h"
+#include "store/postgresql/pg_wait.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -110,7 +111,8 @@ static const char in_order_sql[] =
     "acquired_at = !clock_timestamp(), "
     "expires_at = !clock_timestamp() {+} #span(EXCLUDED.ttl_ms), "
     "not_before = !clock_timestamp() {+} (EXCLUDED.not_before {-} EXCLUDED.acquired_at), "
-    "released = false, revoked = false, slot = COALESCE(EXCLUDED.slot, lease.slot), "
+    "released = false, revoked = false, waited = false, slot = COALESCE(EXCLUDED.slot, "
+    "lease.slot), "
     "ttl_ms = EXCLUDED.ttl_ms, "
     "fingerprint = COALESCE(EXCLUDED.fingerprint, lease.fingerprint) "
     "WHERE !clock_timestamp() {<=} #instant($2::!int8) AND ("
@@ -260,6 +262,10 @@ void pg_claim_build(struct pg_task *task, struct pg_statement *statement)
     const struct store_request *request = task->request;
     struct text sql TEXT_AUTODONE = TEXT_INIT;
     bool is_skipping = request->u.claim.count > 1 && task->step > 0;
+    if (pg_wait_is_under_way(task)) {
+        pg_wait_build(task, statement);
+        return;
+    }
     if (pg_quick_fits_claim(task)) {
         pg_quick_build_claim(task, not_after_us(task), statement);
         return;
@@ -337,6 +343,8 @@ enum pg_next pg_claim_read(struct pg_task *task, const PGresult *result, struct 
 {
     struct claim_item *items = task->request->u.claim.items;
     int count = (int)task->request->u.claim.count;
+    if (pg_wait_is_under_way(task))
+        return pg_wait_read(task, result);
     if (pg_quick_fits_claim(task))
         return pg_quick_read_claim(task, result);
     if (PQntuples(result) != count) {
@@ -346,5 +354,5 @@ enum pg_next pg_claim_read(struct pg_task *task, const PGresult *result, struct 
     }
     for (int i = 0; i < count; i++)
         read_item(&items[i], result, i);
-    return PG_NEXT_DONE;
+    return pg_wait_begin(task);
 }

@@ -10,15 +10,19 @@
 
 #include <libpq-fe.h>
 
+struct pg_wait;
+
 /* A request on its way. */
 struct pg_task {
     struct store_request *request;
     const char *schema;
     const struct pg_server *server;
     const PGconn *conn;
-    int step;           /* of operations with several statements, from 0 */
-    int64_t limit_ms;   /* what is left of the request's limit when the statement is built */
-    struct text script; /* INIT: what is to be run. Freed by pg_ops_done */
+    int step;             /* of operations with several statements, from 0 */
+    int64_t limit_ms;     /* what is left of the request's limit when the statement is built */
+    struct pg_wait *wait; /* the connection's; NULL: there is none to listen on */
+    int wait_step;        /* of a claim that was HELD (pg_wait.h) */
+    struct text script;   /* INIT: what is to be run. Freed by pg_ops_done */
 };
 
 enum pg_next {

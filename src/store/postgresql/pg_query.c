@@ -100,10 +100,17 @@ static void leave_copy(struct pg_query *query, PGresult *result)
     tell_broken(query);
 }
 
+static void take_notifications(struct pg_query *query)
+{
+    for (PGnotify *n; (n = PQnotifies(query->conn)) != NULL; PQfreemem(n))
+        query->listener->notified(query->owner, n->extra);
+}
+
 static void on_socket(void *owner)
 {
     struct pg_query *query = owner;
     bool is_alive = PQconsumeInput(query->conn) == 1;
+    take_notifications(query);
     while (query->is_busy && PQisBusy(query->conn) == 0) {
         PGresult *result = PQgetResult(query->conn);
         if (result != NULL && is_copy(result)) {

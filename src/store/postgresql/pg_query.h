@@ -26,6 +26,8 @@ struct pg_query_listener {
     /* result: rows, or the fault; lives until the return. is_doubtful: the server warned that it
      * had stopped waiting for a synchronous standby. */
     void (*answered)(void *owner, const PGresult *result, bool is_doubtful);
+    /* A notification came, on whatever channel was listened to. */
+    void (*notified)(void *owner, const char *payload);
     /* The connection is gone, with or without a statement on it. pg_query_drop is the owner's. */
     void (*broken)(void *owner, const struct error *why);
 };

@@ -32,7 +32,7 @@ static const char release_sql[] =
     ", freed AS (UPDATE @leases AS lease "
     "SET revoked = lease.revoked OR item.outcome IS NULL, " ENDS_NOW " FROM item "
     "WHERE lease.key {=} item.key AND lease.holder {=} item.holder "
-    "AND lease.fence {=} item.fence AND NOT lease.released RETURNING lease.key)"
+    "AND lease.fence {=} item.fence AND NOT lease.released RETURNING lease.key, #wake)"
     ", written AS (UPDATE @runs AS run SET outcome = item.outcome, status = item.status, "
     "finished_at = GREATEST(run.started_at, !clock_timestamp()) FROM item WHERE run.run_id {=} "
     "item.run_id "
@@ -52,7 +52,7 @@ static const char undo_sql[] =
     ", freed AS (UPDATE @leases AS lease SET slot = NULL, not_before = NULL, " ENDS_NOW
     " FROM item WHERE lease.key {=} item.key AND lease.holder {=} item.holder "
     "AND (item.fence {=} 0 OR lease.fence {=} item.fence) "
-    "AND NOT lease.released RETURNING lease.key)"
+    "AND NOT lease.released RETURNING lease.key, #wake)"
     ", undone AS (DELETE FROM @runs AS run USING item WHERE run.run_id {=} item.run_id "
     "AND (item.fence {=} 0 OR run.fence {=} item.fence) AND run.outcome IS NULL "
     "RETURNING run.run_id)"
@@ -68,7 +68,7 @@ static const char undo_sql[] =
 static const char free_sql[] =
     ", freed AS (UPDATE @leases AS lease SET revoked = true, " ENDS_NOW " FROM item "
     "WHERE lease.key {=} item.key AND lease.holder {=} item.holder "
-    "AND NOT lease.released RETURNING lease.key)"
+    "AND NOT lease.released RETURNING lease.key, #wake)"
     " SELECT item.n, (freed.key IS NOT NULL OR lease.holder {=} item.holder) AS is_released, "
     "false AS is_recorded, #server FROM item LEFT JOIN freed ON freed.key {=} item.key "
     "LEFT JOIN @leases AS lease ON lease.key {=} item.key ORDER BY item.n";
@@ -158,7 +158,7 @@ static const char revoke_sql[] =
     "FROM settings WHERE settings.lock_timeout IS NOT NULL)"
     ", freed AS (UPDATE @leases AS lease SET revoked = true, " ENDS_NOW " FROM one "
     "WHERE lease.key {=} one.key AND NOT lease.released "
-    "AND lease.expires_at {<=} !clock_timestamp() RETURNING lease.key)"
+    "AND lease.expires_at {<=} !clock_timestamp() RETURNING lease.key, #wake)"
     ", marked AS (UPDATE @leases AS lease SET revoked = true FROM one WHERE one.is_stop "
     "AND lease.key {=} one.key AND NOT lease.released AND NOT lease.revoked "
     "AND lease.expires_at {>} !clock_timestamp() RETURNING lease.key)"

@@ -42,6 +42,7 @@ static const struct object objects[] = {
                "    released !bool NOT NULL,\n"
                "    revoked !bool NOT NULL,\n"
                "    slot !timestamptz,\n"
+               "    waited !bool NOT NULL DEFAULT false,\n"
                "    ttl_ms !int8 NOT NULL,\n"
                "    fingerprint !text COLLATE !\"C\"\n"
                ") WITH (fillfactor = 50, vacuum_truncate = off,\n"
@@ -133,6 +134,7 @@ static const struct column columns[] = {
     {"leases", "not_before", "timestamp with time zone"},
     {"leases", "released", "boolean"},
     {"leases", "revoked", "boolean"},
+    {"leases", "waited", "boolean"},
     {"leases", "slot", "timestamp with time zone"},
     {"leases", "ttl_ms", "bigint"},
     {"leases", "fingerprint", "text C"},

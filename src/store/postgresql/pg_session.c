@@ -74,6 +74,7 @@ static void drop_connection(struct pg_session *session)
     alarm_stop(&session->greeting_limit);
     pg_query_drop(&session->query);
     session->is_identifying = false;
+    session->wait = (struct pg_wait){.is_listening = false};
     session->state = PG_SESSION_DOWN;
 }
 
@@ -127,6 +128,11 @@ static void refuse_task(struct pg_session *session, const PGresult *result)
 {
     struct pg_task *task = &session->task;
     const struct pg_op *op = &pg_ops[task->request->kind];
+    if (pg_wait_is_under_way(task)) { /* the claim itself was answered */
+        session->state = PG_SESSION_READY;
+        finish(session, STORE_ANSWERED);
+        return;
+    }
     const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     struct error err = {0};
     bool is_question = session->question != PG_TRUST_NOTHING;
@@ -304,8 +310,15 @@ static void on_broken(void *owner, const struct error *why)
         finish_failed(session, FAILURE_UNREACHABLE, &err);
 }
 
+static void on_notified(void *owner, const char *payload)
+{
+    struct pg_session *session = owner;
+    session->hooks.released(session->hooks.store, payload);
+}
+
 static const struct pg_query_listener query_listener = {
     .answered = on_answered,
+    .notified = on_notified,
     .broken = on_broken,
 };
 
@@ -352,7 +365,8 @@ void pg_session_init(struct pg_session *session, uv_loop_t *loop)
 
 void pg_session_serve(struct pg_session *session, struct store_request *request)
 {
-    session->task = (struct pg_task){.request = request, .server = &session->server};
+    session->task =
+        (struct pg_task){.request = request, .server = &session->server, .wait = &session->wait};
     if (request->kind == STORE_RENEW)
         pg_connect_bound(&session->connect, request->limit_ms);
     if (session->state == PG_SESSION_READY) {

@@ -9,6 +9,7 @@
 #include "store/postgresql/pg_server.h"
 #include "store/postgresql/pg_target.h"
 #include "store/postgresql/pg_trust.h"
+#include "store/postgresql/pg_wait.h"
 #include "store/store_backend.h"
 
 enum pg_session_state {
@@ -34,6 +35,7 @@ struct pg_session {
     struct alarm greeting_limit;
     struct alarm identity; /* when the cluster's identity is to be asked for */
     enum pg_session_state state;
+    struct pg_wait wait;             /* of the connection */
     struct pg_task task;             /* task.request: the one being served, NULL for none */
     enum pg_trust_question question; /* BUSY: what is on its way before the task's statement */
     bool is_outage_told;

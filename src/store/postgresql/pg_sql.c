@@ -20,6 +20,8 @@ static const struct clause clauses[] = {
      .after = " {*} '1 microsecond'::!interval))"},
     {.name = "ms", .before = "!ceil(!date_part('epoch', ", .after = ") {*} 1000)::!int8"},
     {.name = "span", .before = "(", .after = " {*} '1 millisecond'::!interval)"},
+    {.name = "wake",
+     .before = "CASE WHEN lease.waited THEN !pg_notify('" PG_SQL_CHANNEL "', lease.key) END"},
     {.name = "server",
      .before = "!round(!date_part('epoch', !clock_timestamp()) {*} 1000000)::!int8 AS server_us, "
                "CASE WHEN !pg_is_in_recovery() THEN '' "

@@ -11,6 +11,7 @@
  *   #instant(us) the other way round
  *   #ms(i)       an interval as milliseconds, rounded up
  *   #span(ms)    the other way round
+ *   #wake        of the row lease that is given back: tells those who wait for it
  *   #server      the columns server_us and timeline, which every reply carries
  *   #settings    a WITH item that bounds the wait for locks ($1, ms) and raises a weaker
  *                synchronous_commit, for this statement only: no session state, so that it works
@@ -23,6 +24,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#define PG_SQL_CHANNEL "leaserun" /* of the notifications; the payload is the key */
 
 /* The caller frees. The schema is any name; it is quoted here. */
 char *pg_sql_expand(const char *template, const char *schema);
