@@ -6,6 +6,7 @@
 #include "loop/pool.h"
 #include "schedule/schedule_tell.h"
 #include "schedule/scheduler.h"
+#include "schedule/table_look.h"
 #include "schedule/turn.h"
 
 #include <stdlib.h>
@@ -102,12 +103,19 @@ static bool take(struct reload *reload)
 
 /* ---- reading it ----------------------------------------------------------------------------- */
 
+static uint64_t look(const struct reload *reload)
+{
+    const struct job_table *table = &reload->scheduler->roster->table;
+    return table_look(table->files, table->file_count);
+}
+
 static void watch_files(struct reload *reload)
 {
     const struct scheduler *scheduler = reload->scheduler;
     const struct job_table *table = &scheduler->roster->table;
     bool is_watched = scheduler->settings.is_watched;
     table_watch_set(&reload->watch, table->files, is_watched ? table->file_count : 0);
+    reload->looks = look(reload);
 }
 
 static void finish(struct reload *reload)
@@ -168,9 +176,15 @@ void reload_begin(struct reload *reload)
     uv_queue_work(scheduler->loop, &reload->work, read_table, on_read);
 }
 
+/* Much happens in a folder that has nothing to do with the table; and a fault is told once. */
 static void on_changed(struct table_watch *watch)
 {
-    reload_begin(LIST_OBJECT(watch, struct reload, watch));
+    struct reload *reload = LIST_OBJECT(watch, struct reload, watch);
+    uint64_t looks = look(reload);
+    if (looks == reload->looks)
+        return;
+    reload->looks = looks;
+    reload_begin(reload);
 }
 
 void reload_init(struct reload *reload, struct scheduler *scheduler, uv_loop_t *loop)

@@ -25,6 +25,7 @@ struct reload {
     bool is_wanted;  /* again, when the present one has ended */
     bool is_closing;
     struct table_watch watch; /* [schedule] watch */
+    uint64_t looks;           /* of the files, when they were read last (table_look.h) */
     void (*closed)(struct reload *reload);
 };
 
