@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/listing.h"
 #include "cli/say.h"
+#include "cli/slot_history.h"
 
 #include <stdio.h>
 
@@ -43,6 +44,12 @@ int cmd_history(struct invocation *invocation)
     struct listing listing;
     const struct options *options = &invocation->options;
     const char *key = options->operand_count > 0 ? options->operands[0] : NULL;
+    if (options->is_slots)
+        return slot_history_list(invocation);
+    if (options->operand_count > 1) {
+        error_set(&error, ERROR_USAGE, "files of a job table belong to --slots");
+        return say_error(&error);
+    }
     if (key != NULL && !utf8_check_key(key, &error))
         return say_error(&error);
     struct store_request request = {.kind = STORE_HISTORY};

@@ -77,6 +77,17 @@ static const struct setting history_options[] = {
         .most = 1000000,
         .help = "no more than the newest N runs",
     },
+    {
+        OWN_ROW,
+        .option = "slots",
+        .type = SETTING_SWITCH,
+        .offset = MEMBER(is_slots),
+        .help = "every slot of JOB and what became of it",
+        .manual = "One line for each slot of its schedule, also for those that nobody tried: due "
+                  "as long as they may still start, then missed. It begins with the oldest slot "
+                  "that the store remembers. Behind JOB stand the files and folders of the job "
+                  "table where schedule was given any.",
+    },
     {.option = NULL},
 };
 
@@ -280,11 +291,11 @@ const struct cli_command cli_commands[] = {
     },
     {
         .name = "history",
-        .synopsis = "[options] [KEY | JOB]",
+        .synopsis = "[options] [KEY | JOB] [FILE...]",
         .help = "past runs and how they ended, newest first",
         .groups = USES_STORE,
         .own = history_options,
-        .operands_most = 1,
+        .operands_most = -1,
         .reads_config = true,
         .uses_store = true,
         .perform = cmd_history,

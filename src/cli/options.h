@@ -31,6 +31,7 @@ struct options {
     bool is_json;         /* status, history, next */
     int64_t max_age_ms;   /* status; 0: not asked */
     int64_t limit_count;  /* history */
+    bool is_slots;        /* history */
     bool is_stop;         /* release */
     int64_t store_fd;     /* release, for the guard; -1: not given */
     char *holder;         /* release, for the guard */
