@@ -96,12 +96,14 @@ meson_tests() {
     fi
 }
 
-# The unit tests need no store; the contract suite runs once for each.
+# The unit tests need no store; the contract suite runs once for each, and for each dialect.
 cmocka_tests() { # BUILD PART
     unset LEASERUN_TEST_STORE
     meson_tests "$1" "$2" --no-suite store
     LEASERUN_TEST_STORE=sqlite meson_tests "$1" "$2 sqlite" --suite store
     LEASERUN_TEST_STORE=postgresql meson_tests "$1" "$2 postgresql" --suite store
+    LEASERUN_TEST_STORE=fenceless meson_tests "$1" "$2 fenceless" --suite store
+    LEASERUN_TEST_STORE=shedlock meson_tests "$1" "$2 shedlock" --suite store
 }
 
 # The pairs "FILE KIND" of the whole-program tests.

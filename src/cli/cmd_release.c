@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define GUARD_LIMITS  ((struct ask_limits){2500, 8000})
-#define STORE_FD_MOST 65536 /* bytes of "url\0schema\0" */
+#define STORE_FD_MOST 65536 /* bytes of store_config_pack */
 
 /* ---- for the guard ----------------------------------------------------------------------- */
 
@@ -41,13 +41,8 @@ static bool read_store(int fd, struct store_config *ret_store, struct error *err
 {
     struct text bytes = TEXT_INIT;
     bool is_good = read_fd(fd, &bytes, err);
-    const char *url = text_string(&bytes);
-    const char *url_end = memchr(url, '\0', bytes.length);
-    const char *schema = url_end == NULL ? NULL : url_end + 1;
-    if (is_good && (schema == NULL || schema >= url + bytes.length || *url == '\0'))
+    if (is_good && !store_config_unpack(&bytes, ret_store))
         is_good = error_set(err, ERROR_SYSTEM, "--store-fd %d does not hold a store", fd);
-    if (is_good)
-        *ret_store = (struct store_config){.url = mem_strdup(url), .schema = mem_strdup(schema)};
     if (bytes.bytes != NULL)
         explicit_bzero(bytes.bytes, bytes.length);
     text_done(&bytes);
@@ -105,6 +100,11 @@ static int tell(const struct revoke *revoke)
                               revoke->key, revoke->other, span);
         print_plain(sentence);
         return 0;
+    case REVOKE_FOREIGN:
+        say_line("%s is held by %s for another %s, which is no run of leaserun, and nothing was "
+                 "changed; stop it where it runs",
+                 revoke->key, revoke->other, span);
+        return EXIT_NOT_RUN;
     case REVOKE_UNKNOWN:
         say_line("%s: no such key; leaserun status lists them", revoke->key);
         return EXIT_USAGE_ERROR;

@@ -41,7 +41,9 @@ static void print_lease(const struct job *job, const struct lease_row *row)
         puts("lease: free, never claimed");
         return;
     }
-    printf("lease: %s, fence %" PRId64, lease_state_name(row->state), row->fence);
+    printf("lease: %s", lease_state_name(row->state));
+    if (row->fence != FENCE_ABSENT)
+        printf(", fence %" PRId64, row->fence);
     print_foreign(", last holder ", row->holder);
     if (row->remaining_ms > 0)
         printf(", for %s more", time_text_span(row->remaining_ms, left));

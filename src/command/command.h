@@ -13,6 +13,7 @@
 #pragma once
 #include "base/error.h"
 #include "command/command_plan.h"
+#include "conf/store_url.h"
 #include "guard/guard_protocol.h"
 #include "loop/alarm.h"
 #include "loop/signals.h"
@@ -53,8 +54,8 @@ struct command_spec {
     const char *key;
     const struct command_plan *plan;
     const struct signals_given *signals;
-    const char *store_url, *store_schema; /* for the guard's memfd: never in an argv */
-    const char *job;                      /* LEASERUN_JOB, NULL for none */
+    const struct store_config *store; /* for the guard's memfd: never in an argv */
+    const char *job;                  /* LEASERUN_JOB, NULL for none */
     enum job_output output;
     size_t tail_most;      /* bytes of output kept for command_tail; not with JOB_OUTPUT_RAW */
     struct writer *writer; /* lines are read only while it has room: the command waits; or NULL */

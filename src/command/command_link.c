@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/program.h"
+#include "base/text.h"
 #include "guard/guard_arguments.h"
 #include "guard/guard_setup.h"
 
@@ -31,21 +32,19 @@ static void close_ends(const struct ends *ends)
             close(all[i]);
 }
 
-static bool write_whole(int fd, const char *text)
-{
-    size_t size = strlen(text) + 1;
-    return write(fd, text, size) == (ssize_t)size;
-}
-
-/* "url\0schema\0" in memory that has no name and is in no argv. */
+/* The store, in memory that has no name and is in no argv. */
 static int store_memory(const struct command_spec *spec)
 {
     int fd = memfd_create("leaserun-store", MFD_CLOEXEC);
     if (fd < 0)
         return -1;
-    if (write_whole(fd, spec->store_url ? spec->store_url : "") &&
-        write_whole(fd, spec->store_schema ? spec->store_schema : "") &&
-        lseek(fd, 0, SEEK_SET) == 0)
+    struct text bytes = TEXT_INIT;
+    store_config_pack(spec->store, &bytes);
+    bool is_written = write(fd, bytes.bytes, bytes.length) == (ssize_t)bytes.length &&
+                      lseek(fd, 0, SEEK_SET) == 0;
+    explicit_bzero(bytes.bytes, bytes.length);
+    text_done(&bytes);
+    if (is_written)
         return fd;
     close(fd);
     return -1;

@@ -32,6 +32,8 @@ struct config {
     char *store_url;      /* [store] url; a secret */
     char *store_url_file; /* [store] url-file */
     char *schema;
+    int dialect; /* enum store_dialect */
+    char *table, *columns;
     int log_level; /* enum level, or CONFIG_LEVEL_AUTO */
     enum log_format log_format;
     bool is_quiet;

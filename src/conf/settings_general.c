@@ -4,6 +4,12 @@
 #include "conf/settings_rows.h"
 #include "conf/store_url.h"
 
+static const struct value_choice dialect_choices[] = {
+    {"leaserun", DIALECT_LEASERUN},
+    {"fenceless", DIALECT_FENCELESS},
+    {"shedlock", DIALECT_SHEDLOCK},
+    {NULL, 0},
+};
 static const struct value_choice level_choices[] = {
     {"debug", LEVEL_DEBUG}, {"info", LEVEL_INFO},        {"warn", LEVEL_WARN},
     {"error", LEVEL_ERROR}, {"auto", CONFIG_LEVEL_AUTO}, {NULL, 0},
@@ -82,6 +88,44 @@ static const struct setting rows[] = {
         .initial = STORE_SCHEMA_DEFAULT,
         .help = "the schema of leaserun's tables in PostgreSQL",
         .manual = "leaserun init creates it.",
+    },
+    {
+        .option = "dialect",
+        .key = "dialect",
+        .group = SETTING_STORE,
+        .type = SETTING_CHOICE,
+        .offset = offsetof(struct config, dialect),
+        .argument = "WHOSE",
+        .initial = "leaserun",
+        .choices = dialect_choices,
+        .help = "whose table in PostgreSQL the leases are in",
+        .manual = "fenceless and shedlock keep them in the table of another program, beside that "
+                  "program's own: see TABLES OF OTHERS in leaserun(7).",
+    },
+    {
+        .option = "table",
+        .key = "table",
+        .group = SETTING_STORE,
+        .type = SETTING_TEXT,
+        .offset = offsetof(struct config, table),
+        .argument = "TABLE",
+        .example = "public.lease",
+        .help = "that table, when the dialect is not leaserun",
+        .manual = "Written as in SQL, so that \"Weird Table\" stands in double quotes. Without a "
+                  "schema it is in public, whatever the search path. shedlock has a default, the "
+                  "table shedlock.",
+    },
+    {
+        .option = "columns",
+        .key = "columns",
+        .group = SETTING_STORE,
+        .type = SETTING_TEXT,
+        .offset = offsetof(struct config, columns),
+        .argument = "LIST",
+        .example = "key=job, holder=owner",
+        .help = "how it names key, holder, acquired_at and expires_at",
+        .manual = "What is not mentioned has the name it has in this list, or, with shedlock, "
+                  "name, locked_by, locked_at and lock_until.",
     },
     {
         .option = "log-level",

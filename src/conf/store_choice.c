@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "conf/ini_file.h"
+#include "conf/store_table.h"
 
 #include <pwd.h>
 #include <stdlib.h>
@@ -143,6 +144,15 @@ static bool take_store(const struct config *config, struct store_config *ret_sto
                      path);
 }
 
+static bool check_table(const struct store_config *store, struct error *err)
+{
+    struct store_table table;
+    if (!store_table_read(store, &table, err))
+        return false;
+    store_table_done(&table);
+    return true;
+}
+
 bool store_choice_make(const struct config *config, struct store_config *ret_store,
                        char **ret_source, struct error *err)
 {
@@ -150,6 +160,13 @@ bool store_choice_make(const struct config *config, struct store_config *ret_sto
     if (!take_store(config, &store, ret_source, err))
         return false;
     store.schema = mem_strdup(config->schema == NULL ? STORE_SCHEMA_DEFAULT : config->schema);
+    store.dialect = (enum store_dialect)config->dialect;
+    store.table = mem_strdup(config->table);
+    store.columns = mem_strdup(config->columns);
+    if (!check_table(&store, err)) {
+        store_config_done(&store);
+        return false;
+    }
     *ret_store = store;
     return true;
 }

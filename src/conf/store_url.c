@@ -241,9 +241,70 @@ char *store_url_redacted(const char *url)
     return text_detach(&redaction.text);
 }
 
+/* ---- to the guard and back --------------------------------------------------------------- */
+
+/* Strings, each with its NUL; what is not given is empty. The first two must be there. */
+enum {
+    PACKED_URL,
+    PACKED_SCHEMA,
+    PACKED_DIALECT,
+    PACKED_TABLE,
+    PACKED_COLUMNS,
+    PACKED_COUNT
+};
+
+static void pack_word(struct text *bytes, const char *word)
+{
+    text_add(bytes, word == NULL ? "" : word);
+    text_add_char(bytes, '\0');
+}
+
+void store_config_pack(const struct store_config *config, struct text *ret_bytes)
+{
+    text_clear(ret_bytes);
+    pack_word(ret_bytes, config->url);
+    pack_word(ret_bytes, config->schema);
+    text_addf(ret_bytes, "%d", (int)config->dialect);
+    text_add_char(ret_bytes, '\0');
+    pack_word(ret_bytes, config->table);
+    pack_word(ret_bytes, config->columns);
+}
+
+static char *word_or_null(const char *word)
+{
+    return word[0] == '\0' ? NULL : mem_strdup(word);
+}
+
+bool store_config_unpack(const struct text *bytes, struct store_config *ret_config)
+{
+    const char *words[PACKED_COUNT] = {"", "", "0", "", ""};
+    const char *at = text_string(bytes), *end = at + bytes->length;
+    int count = 0;
+    for (const char *nul; count < PACKED_COUNT; at = nul + 1) {
+        nul = memchr(at, '\0', (size_t)(end - at));
+        if (nul == NULL)
+            break;
+        words[count++] = at;
+    }
+    int dialect = words[PACKED_DIALECT][0] - '0';
+    if (count <= PACKED_SCHEMA || words[PACKED_URL][0] == '\0' || dialect < DIALECT_LEASERUN ||
+        dialect > DIALECT_SHEDLOCK)
+        return false;
+    *ret_config = (struct store_config){
+        .url = mem_strdup(words[PACKED_URL]),
+        .schema = mem_strdup(words[PACKED_SCHEMA]),
+        .dialect = (enum store_dialect)dialect,
+        .table = word_or_null(words[PACKED_TABLE]),
+        .columns = word_or_null(words[PACKED_COLUMNS]),
+    };
+    return true;
+}
+
 void store_config_done(struct store_config *config)
 {
     mem_wipe(config->url);
     free(config->schema);
+    free(config->table);
+    free(config->columns);
     *config = (struct store_config){0};
 }

@@ -44,6 +44,9 @@ bool guard_arguments_parse(struct guard_arguments *ret_arguments, int argc, char
 void guard_arguments_show_fence(struct guard_arguments *arguments, int64_t fence)
 {
     char digits[sizeof GUARD_FENCE_WORD];
-    snprintf(digits, sizeof digits, "fence=%020" PRId64, fence);
+    if (fence > 0)
+        snprintf(digits, sizeof digits, "fence=%020" PRId64, fence);
+    else
+        snprintf(digits, sizeof digits, "fence=%-20s", "none");
     memcpy(arguments->fence_word, digits, strlen(arguments->fence_word));
 }

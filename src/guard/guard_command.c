@@ -56,7 +56,10 @@ static void set_number(const char *name, int64_t value)
 
 static void set_environment(const struct guard_message *start)
 {
-    set_number("LEASERUN_FENCE", start->fence);
+    if (start->fence > 0)
+        set_number("LEASERUN_FENCE", start->fence);
+    else
+        unsetenv("LEASERUN_FENCE"); /* there is none, and an outer run's is not ours */
     set_number("LEASERUN_ATTEMPT", start->attempt);
     set_word("LEASERUN_RUN_ID", start->run_id);
     set_word("LEASERUN_SLOT", start->slot);

@@ -6,7 +6,7 @@
  *     leaserun-guard KEY fence=00000000000000000000 SOCKET-FD STORE-FD LEASERUN-FD SETUP-FD --
  * COMMAND... with the command's environment, standard descriptors and all descriptors that leaserun
  * was given; the digits are overwritten with the fence once it is known, so that ps(1) answers when
- * the database cannot. STORE-FD is a memfd with the resolved store ("url\0schema\0"),
+ * the database cannot. STORE-FD is a memfd with the resolved store (store_config_pack),
  * LEASERUN-FD leaserun's own binary, both only for `leaserun release` after leaserun's death.
  * SETUP-FD is a memfd with what the command's process makes of itself (guard_setup.h).
  *

@@ -124,6 +124,7 @@ static void on_won(struct claim *claim)
         return;
     }
     lease->fence = claim->item.fence;
+    lease->hold_ms = claim->item.hold_ms;
     claim->result = CLAIM_RESULT_WON;
     finish(claim);
 }

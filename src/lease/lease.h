@@ -33,8 +33,9 @@ struct lease {
     const char *job; /* NULL for none */
     char holder[IDENTITY_HOLDER_MAX];
     char run_id[IDENTITY_RUN_ID_MAX];
-    int64_t fence; /* 0 until won */
+    int64_t fence; /* 0 until won; then > 0, or FENCE_ABSENT */
     int64_t slot_us;
+    int64_t hold_ms; /* once won: it is not to be free again before this, from the claim */
     struct lease_timing timing;
     int64_t sent_boot_ms; /* of the last claim or renewal that succeeded */
 };

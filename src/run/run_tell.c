@@ -18,7 +18,7 @@ static struct log_scope scope_of(const struct run *run)
     scope.key = run->lease.key;
     scope.slot_us = run->lease.slot_us;
     if (run->lease.fence != 0) {
-        scope.fence = run->lease.fence;
+        scope.fence = run->lease.fence == FENCE_ABSENT ? 0 : run->lease.fence;
         scope.run_id = run->lease.run_id;
     }
     return scope;
@@ -27,8 +27,12 @@ static struct log_scope scope_of(const struct run *run)
 static void tell_won(struct run *run)
 {
     struct log_scope scope = scope_of(run);
-    log_event_at(run->spec.log, run->spec.levels.usual, EVENT_CLAIM_WON, &scope,
-                 "the lease is ours, fence %" PRId64, run->lease.fence);
+    if (run->lease.fence == FENCE_ABSENT)
+        log_event_at(run->spec.log, run->spec.levels.usual, EVENT_CLAIM_WON, &scope,
+                     "the lease is ours");
+    else
+        log_event_at(run->spec.log, run->spec.levels.usual, EVENT_CLAIM_WON, &scope,
+                     "the lease is ours, fence %" PRId64, run->lease.fence);
     if (run->claim.item.abandoned[0] == '\0')
         return;
     scope.run_id = run->claim.item.abandoned;

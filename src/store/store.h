@@ -91,6 +91,9 @@ const char *claim_verdict_name(enum claim_verdict verdict);
 
 #define FINGERPRINT_MAX 33 /* room, with its end */
 
+/* The fence of a mandate in the table of another program, where nothing numbers them. */
+#define FENCE_ABSENT (-1)
+
 struct claim_item {
     const char *key;
     const char *holder; /* new for every run; kept, with attempt + 1, when a reply was lost */
@@ -114,7 +117,7 @@ struct claim_item {
 
     /* the answer */
     enum claim_verdict verdict;
-    int64_t fence;                       /* WON */
+    int64_t fence;                       /* WON; > 0, or FENCE_ABSENT */
     int64_t wait_ms;                     /* HELD: lease or hold left; EARLY: until the slot */
     int64_t held_since_us;               /* HELD */
     bool is_on_hold;                     /* HELD: released, and wait_ms is the hold's */
@@ -188,7 +191,8 @@ struct release_item {
     int64_t fence;
     const char *run_id;
     enum run_outcome outcome;
-    int status; /* exit status, 128 + signal, or -1 for none */
+    int status;      /* exit status, 128 + signal, or -1 for none */
+    int64_t hold_ms; /* as claimed, for tables that do not keep it */
     enum release_verdict verdict;
     bool is_recorded; /* the outcome was written now (or stood there from an earlier try) */
 };
@@ -199,6 +203,7 @@ enum revoke_verdict {
     REVOKE_FREED,   /* nobody held it; it is marked released */
     REVOKE_LIVE,    /* held, and no stop was asked: nothing changed */
     REVOKE_MARKED,  /* the holder's next renewal answers lost; free then, or at expires_at */
+    REVOKE_FOREIGN, /* held in the table of another program by that: nothing changed */
     REVOKE_UNKNOWN, /* no such key */
 };
 
@@ -206,7 +211,7 @@ struct revoke {
     const char *key;
     bool is_stop;
     enum revoke_verdict verdict;
-    int64_t wait_ms; /* LIVE, MARKED: what is left of the lease */
+    int64_t wait_ms; /* LIVE, MARKED, FOREIGN: what is left of the lease */
     char other[IDENTITY_HOLDER_MAX];
 };
 

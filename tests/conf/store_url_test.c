@@ -88,11 +88,46 @@ static void done__twice_is_once(void **state)
     assert_null(store.url);
 }
 
+static void pack__and_back__is_the_same_store(void **state)
+{
+    (void)state;
+    static char url[] = "postgresql:///app", schema[] = "ops", table[] = "\"Weird Table\"";
+    const struct store_config store = {
+        .url = url, .schema = schema, .dialect = DIALECT_FENCELESS, .table = table};
+    struct text bytes TEXT_AUTODONE = TEXT_INIT;
+    struct store_config back;
+    store_config_pack(&store, &bytes);
+    assert_true(store_config_unpack(&bytes, &back));
+    assert_string_equal(back.url, url);
+    assert_string_equal(back.schema, schema);
+    assert_int_equal(back.dialect, DIALECT_FENCELESS);
+    assert_string_equal(back.table, table);
+    assert_null(back.columns);
+    store_config_done(&back);
+}
+
+static void unpack__what_is_no_store__is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t count;
+    } cases[] = {{"", 0}, {"no end", 6}, {"url\0no end", 10}, {"\0schema", 8}, {"u\0s\0009", 6}};
+    for (size_t i = 0; i < CASE_COUNT(cases); i++) {
+        struct text bytes TEXT_AUTODONE = TEXT_INIT;
+        struct store_config back;
+        text_add_bytes(&bytes, cases[i].bytes, cases[i].count);
+        assert_false(store_config_unpack(&bytes, &back));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(passwords__are_found_and_hidden),
         cmocka_unit_test(done__twice_is_once),
+        cmocka_unit_test(pack__and_back__is_the_same_store),
+        cmocka_unit_test(unpack__what_is_no_store__is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,7 +62,7 @@ static void check_given_back(struct scene *scene)
     char line[200];
     scene_wait_file(scene, "release", line, sizeof line);
     assert_string_equal(line, "release --store-fd N --holder host/1/nonce -- the key "
-                              "(25 sqlite:/nowhere leaserun)");
+                              "(29 sqlite:/nowhere leaserun)");
 }
 
 static void stop__command_has_a_handler__hears_it_once(void **state)
@@ -322,7 +322,7 @@ static void leaserun_closes_before_start__the_claim_is_undone(void **state)
     scene->is_open = false;
     scene_wait_file(scene, "release", line, sizeof line);
     assert_string_equal(line, "release --store-fd N --holder host/1/nonce --unstarted run "
-                              "-- the key (25 sqlite:/nowhere leaserun)");
+                              "-- the key (29 sqlite:/nowhere leaserun)");
     scene_gone_at(guard);
     scene_turn(scene, 50);
 }

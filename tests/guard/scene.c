@@ -192,12 +192,13 @@ void scene_open(struct scene *scene, char *const *argv)
     struct error err;
     scene->plan.argv = argv;
     scene->plan.environment = environ;
+    static char url[] = "sqlite:/nowhere", schema[] = "leaserun";
+    const struct store_config store = {.url = url, .schema = schema};
     const struct command_spec spec = {
         .key = "the key",
         .plan = &scene->plan,
         .signals = &scene->given_signals,
-        .store_url = "sqlite:/nowhere",
-        .store_schema = "leaserun",
+        .store = &store,
         .job = "a job",
     };
     if (!command_open(&scene->command, &scene->loop, &spec, &listener, scene, &err))

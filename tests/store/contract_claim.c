@@ -265,7 +265,7 @@ static void strange_keys__claim_each__are_as_many_keys(void **state)
         COUNT = CASE_COUNT(strange_keys)
     };
     static struct contender all[COUNT];
-    memset(long_key, 'k', sizeof long_key - 1);
+    memset(long_key, 'k', (size_t)store_fixture_longest_key(*state));
     for (size_t i = 0; i < COUNT; i++) {
         all[i] = contender(strange_keys[i]);
         assert_int_equal(CLAIM(*state, &all[i]), CLAIM_WON);

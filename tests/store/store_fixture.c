@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/program.h"
+#include "foreign_table.h"
 #include "loop/alarm.h"
 
 #include <dirent.h>
@@ -34,10 +35,31 @@ static void choose_sqlite(struct store_fixture *fixture)
 }
 
 /* In the words of TAP, whose readers take any other status for a failure. */
-static void skip_all(void)
+static const char *server_url(void)
 {
+    const char *url = getenv("LEASERUN_TEST_PG");
+    if (url != NULL)
+        return url;
     puts("1..0 # SKIP LEASERUN_TEST_PG names no PostgreSQL server");
     exit(0);
+}
+
+/* Leases in the table of another program, runs, slots and fences in our own. */
+static bool choose_dialect(struct store_fixture *fixture, const char *name)
+{
+    static char table[96], columns[] = FOREIGN_TABLE_COLUMNS;
+    bool is_fenceless = strcmp(name, "fenceless") == 0;
+    if (!is_fenceless && strcmp(name, "shedlock") != 0)
+        return false;
+    fixture->url = mem_strdup(server_url());
+    snprintf(fixture->foreign_schema, sizeof fixture->foreign_schema, "others_%d", (int)getpid());
+    snprintf(table, sizeof table, "%s.%s", fixture->foreign_schema,
+             is_fenceless ? FOREIGN_TABLE_NAME : "shedlock");
+    fixture->config.dialect = is_fenceless ? DIALECT_FENCELESS : DIALECT_SHEDLOCK;
+    fixture->config.table = table;
+    fixture->config.columns = is_fenceless ? columns : NULL;
+    foreign_table_create(fixture->url, fixture->foreign_schema, name);
+    return true;
 }
 
 static void choose(struct store_fixture *fixture)
@@ -46,12 +68,12 @@ static void choose(struct store_fixture *fixture)
     fixture->schema = mem_printf("contract_%d", (int)getpid());
     if (named == NULL || strcmp(named, "sqlite") == 0 || strcmp(named, "sqlite:") == 0)
         choose_sqlite(fixture);
-    else if (strcmp(named, "postgresql") != 0)
+    else if (strcmp(named, "postgresql") == 0)
+        fixture->url = mem_strdup(server_url());
+    else if (!choose_dialect(fixture, named))
         fixture->url = mem_strdup(named);
-    else if (getenv("LEASERUN_TEST_PG") != NULL)
-        fixture->url = mem_strdup(getenv("LEASERUN_TEST_PG"));
-    else
-        skip_all();
+    fixture->config.url = fixture->url;
+    fixture->config.schema = fixture->schema;
 }
 
 static void on_note(void *owner, bool is_grave, const char *text)
@@ -68,9 +90,8 @@ static int open_store(void **state)
     *state = fixture;
     choose(fixture);
     uv_loop_init(&fixture->loop);
-    const struct store_config config = {.url = fixture->url, .schema = fixture->schema};
     const struct store_listener listener = {.note = on_note, .owner = fixture};
-    if (!store_open(&fixture->loop, &config, &listener, &fixture->store, &err)) {
+    if (!store_open(&fixture->loop, &fixture->config, &listener, &fixture->store, &err)) {
         fprintf(stderr, "# %s\n", err.text);
         return -1;
     }
@@ -99,6 +120,8 @@ static int close_store(void **state)
     int left = uv_loop_close(&fixture->loop);
     if (fixture->folder[0] != '\0')
         remove_folder(fixture->folder);
+    if (fixture->foreign_schema[0] != '\0')
+        foreign_table_drop(fixture->url, fixture->foreign_schema);
     free(fixture->url);
     free(fixture->schema);
     free(fixture);
@@ -118,6 +141,11 @@ const char *store_fixture_key(struct store_fixture *fixture)
     char *key = keys[fixture->key_count++ % 256];
     snprintf(key, sizeof keys[0], "case %d of %d", fixture->key_count, (int)getpid());
     return key;
+}
+
+int store_fixture_longest_key(const struct store_fixture *fixture)
+{
+    return fixture->config.dialect == DIALECT_SHEDLOCK ? 64 : 1024;
 }
 
 static void on_alarm(struct alarm *alarm)

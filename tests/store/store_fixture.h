@@ -2,7 +2,8 @@
 /* One store for a whole program of the contract suite, and the words its cases are written in.
  *
  * LEASERUN_TEST_STORE says which: "sqlite" (and unset) a file in a folder of its own, "postgresql"
- * the server of LEASERUN_TEST_PG in a schema of its own, anything else is a URL as it is. Without
+ * the server of LEASERUN_TEST_PG in a schema of its own, "fenceless" and "shedlock" the same with
+ * the leases in a table of that dialect, anything else is a URL as it is. Without
  * LEASERUN_TEST_PG the cases for PostgreSQL are skipped.
  *
  * Functions that ask wait, turning the loop, until the one answer has come, and fail the case when
@@ -26,7 +27,9 @@ struct store_fixture {
     struct store *store;
     char *url;
     char *schema;
-    char folder[64]; /* of SQLite's file; "" for none */
+    struct store_config config;
+    char folder[64];         /* of SQLite's file; "" for none */
+    char foreign_schema[32]; /* of the table of another program; "" for none */
     int note_count;
     int key_count;
 };
@@ -43,6 +46,7 @@ int store_fixture_run(const char *name, const struct CMUnitTest *cases, size_t c
 
 /* A key that no other case uses; lives until the program ends. */
 const char *store_fixture_key(struct store_fixture *fixture);
+int store_fixture_longest_key(const struct store_fixture *fixture); /* characters */
 void store_fixture_wait_ms(struct store_fixture *fixture, int64_t ms);
 
 void store_fixture_submit(struct store_fixture *fixture, struct store_request *request);

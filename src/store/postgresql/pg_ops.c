@@ -2,6 +2,7 @@
 #include "store/postgresql/pg_ops.h"
 
 #include "base/mem.h"
+#include "store/postgresql/pg_foreign_ops.h"
 #include "store/postgresql/pg_sql.h"
 
 #include <inttypes.h>
@@ -57,6 +58,7 @@ const struct pg_op pg_ops[STORE_KIND_COUNT] = {
 void pg_ops_done(struct pg_task *task)
 {
     text_done(&task->script);
+    pg_foreign_work_free(task->work);
     *task = (struct pg_task){0};
 }
 

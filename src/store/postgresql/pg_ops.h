@@ -10,6 +10,8 @@
 
 #include <libpq-fe.h>
 
+struct pg_foreign;
+struct pg_foreign_work;
 struct pg_wait;
 
 /* A request on its way. */
@@ -22,7 +24,9 @@ struct pg_task {
     int64_t limit_ms;     /* what is left of the request's limit when the statement is built */
     struct pg_wait *wait; /* the connection's; NULL: there is none to listen on */
     int wait_step;        /* of a claim that was HELD (pg_wait.h) */
-    struct text script;   /* INIT: what is to be run. Freed by pg_ops_done */
+    struct pg_foreign *foreign;   /* the table of another program; NULL: none */
+    struct pg_foreign_work *work; /* on it; freed by pg_ops_done */
+    struct text script;           /* INIT: what is to be run. Freed by pg_ops_done */
 };
 
 enum pg_next {
@@ -34,6 +38,8 @@ enum pg_next {
 struct pg_op {
     const char *name; /* for sentences: "the claim" */
     bool writes;      /* a reply with a warning is in doubt */
+    /* Before each statement (NULL: nothing ever): false, and err, when the request is refused. */
+    bool (*check)(struct pg_task *task, struct error *err);
     void (*build)(struct pg_task *task, struct pg_statement *statement);
     enum pg_next (*read)(struct pg_task *task, const PGresult *result, struct error *err);
     /* A refused statement that has another way (NULL: never): the next step is built instead. */

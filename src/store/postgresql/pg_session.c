@@ -104,21 +104,40 @@ static void send_statement(struct pg_session *session, struct pg_statement *stat
     finish_failed(session, FAILURE_UNREACHABLE, &err);
 }
 
+static struct pg_op op_of(const struct pg_session *session)
+{
+    enum store_kind kind = session->task.request->kind;
+    return session->foreign == NULL ? pg_ops[kind] : pg_foreign_op(kind);
+}
+
+/* The task whose next statement is about our own tables; NULL: it is about another's. */
+static const struct pg_task *task_of_own(const struct pg_session *session)
+{
+    return session->foreign == NULL ? &session->task : pg_foreign_own_task(&session->task);
+}
+
 static void send_task(struct pg_session *session)
 {
+    const struct pg_op op = op_of(session);
     struct pg_task *task = &session->task;
     struct pg_statement statement = {0};
+    struct error err = {0};
     task->conn = session->query.conn;
     task->schema = session->trust.schema;
     task->request->error = (struct error){.kind = ERROR_NONE};
     task->limit_ms = task->request->give_up_boot_ms - now_boot_ms();
-    session->question = pg_trust_next(&session->trust, task);
+    if (op.check != NULL && !op.check(task, &err)) {
+        session->state = PG_SESSION_READY;
+        finish_failed(session, FAILURE_SCHEMA, &err);
+        return;
+    }
+    session->question = pg_trust_next(&session->trust, task_of_own(session));
     if (session->question != PG_TRUST_NOTHING) {
         pg_trust_build(&session->trust, session->question, &statement);
         send_statement(session, &statement);
         return;
     }
-    pg_ops[task->request->kind].build(task, &statement);
+    op.build(task, &statement);
     if (task->request->sent_boot_ms == 0)
         task->request->sent_boot_ms = now_boot_ms();
     send_statement(session, &statement);
@@ -127,7 +146,7 @@ static void send_task(struct pg_session *session)
 static void refuse_task(struct pg_session *session, const PGresult *result)
 {
     struct pg_task *task = &session->task;
-    const struct pg_op *op = &pg_ops[task->request->kind];
+    const struct pg_op op = op_of(session);
     if (pg_wait_is_under_way(task)) { /* the claim itself was answered */
         session->state = PG_SESSION_READY;
         finish(session, STORE_ANSWERED);
@@ -136,15 +155,15 @@ static void refuse_task(struct pg_session *session, const PGresult *result)
     const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     struct error err = {0};
     bool is_question = session->question != PG_TRUST_NOTHING;
-    if (!is_question && op->has_other_way != NULL && sqlstate != NULL &&
-        op->has_other_way(task, sqlstate)) {
+    if (!is_question && op.has_other_way != NULL && sqlstate != NULL &&
+        op.has_other_way(task, sqlstate)) {
         task->step++;
         send_task(session);
         return;
     }
     const char *schema = session->trust.schema;
     enum store_failure failure =
-        pg_failure_of_result(result, op->name, schema == NULL ? "" : schema, &err);
+        pg_failure_of_result(result, op.name, schema == NULL ? "" : schema, &err);
     session->state = PG_SESSION_READY;
     if (failure == FAILURE_READ_ONLY) {
         drop_connection(session);
@@ -173,8 +192,9 @@ static void read_task(struct pg_session *session, const PGresult *result)
 {
     struct pg_task *task = &session->task;
     struct error err = {0};
-    bool is_quick = task->request->kind == STORE_CLAIM && pg_quick_fits_claim(task);
-    switch (pg_ops[task->request->kind].read(task, result, &err)) {
+    bool is_quick =
+        session->foreign == NULL && task->request->kind == STORE_CLAIM && pg_quick_fits_claim(task);
+    switch (op_of(session).read(task, result, &err)) {
     case PG_NEXT_DONE:
         if (is_quick)
             pg_trust_confirm(&session->trust);
@@ -365,8 +385,12 @@ void pg_session_init(struct pg_session *session, uv_loop_t *loop)
 
 void pg_session_serve(struct pg_session *session, struct store_request *request)
 {
-    session->task =
-        (struct pg_task){.request = request, .server = &session->server, .wait = &session->wait};
+    session->task = (struct pg_task){
+        .request = request,
+        .server = &session->server,
+        .wait = &session->wait,
+        .foreign = session->foreign,
+    };
     if (request->kind == STORE_RENEW)
         pg_connect_bound(&session->connect, request->limit_ms);
     if (session->state == PG_SESSION_READY) {

@@ -4,6 +4,7 @@
 #pragma once
 #include "loop/alarm.h"
 #include "store/postgresql/pg_connect.h"
+#include "store/postgresql/pg_foreign_ops.h"
 #include "store/postgresql/pg_ops.h"
 #include "store/postgresql/pg_query.h"
 #include "store/postgresql/pg_server.h"
@@ -23,10 +24,11 @@ enum pg_session_state {
 #define PG_SESSION_NAME_MAX 64 /* of application names the server keeps 63 bytes */
 
 struct pg_session {
-    struct store_backend_hooks hooks; /* these three and the trust: filled in by the owner */
+    struct store_backend_hooks hooks; /* these five are filled in by the owner */
     struct pg_target target;
     char application_name[PG_SESSION_NAME_MAX];
     struct pg_trust trust;
+    struct pg_foreign *foreign; /* NULL: leases live in our own tables */
 
     struct pg_server server;
     struct pg_sockets sockets;

@@ -34,7 +34,12 @@ static const struct clause clauses[] = {
                "THEN !set_config('synchronous_commit', 'on', true) END AS commit)"},
 };
 
-static void expand(struct text *out, const char *at, const char *end, const char *schema);
+struct scope {
+    const char *schema;
+    const struct pg_sql_name *names; /* NULL: none */
+};
+
+static void expand(struct text *out, const char *at, const char *end, const struct scope *scope);
 
 static void add_quoted(struct text *out, const char *name, char quote)
 {
@@ -113,19 +118,29 @@ static const char *find_closing(const char *at)
     }
 }
 
-static const char *expand_clause(struct text *out, const char *at, const char *schema)
+/* An unknown name is a fault that the first test meets. */
+static const char *expand_name(struct text *out, const char *at, const struct pg_sql_name *names)
+{
+    size_t length = count_name_chars(at);
+    while (strlen(names->name) != length || strncmp(names->name, at, length) != 0)
+        names++;
+    text_add(out, names->text);
+    return at + length;
+}
+
+static const char *expand_clause(struct text *out, const char *at, const struct scope *scope)
 {
     size_t length = count_name_chars(at);
     const struct clause *clause = clauses;
     while (strlen(clause->name) != length || strncmp(clause->name, at, length) != 0)
         clause++; /* an unknown name is a fault that the first test meets */
     at += length;
-    expand(out, clause->before, clause->before + strlen(clause->before), schema);
+    expand(out, clause->before, clause->before + strlen(clause->before), scope);
     if (clause->after == NULL)
         return at;
     const char *closing = find_closing(at);
-    expand(out, at + 1, closing, schema);
-    expand(out, clause->after, clause->after + strlen(clause->after), schema);
+    expand(out, at + 1, closing, scope);
+    expand(out, clause->after, clause->after + strlen(clause->after), scope);
     return closing + 1;
 }
 
@@ -135,16 +150,18 @@ static bool starts_operator(const char *at)
     return at[0] == '{' && at[1] != '\0' && strchr("=<>+-*/|~", at[1]) != NULL;
 }
 
-static void expand(struct text *out, const char *at, const char *end, const char *schema)
+static void expand(struct text *out, const char *at, const char *end, const struct scope *scope)
 {
     while (at < end) {
         if (*at == '@') {
-            at = expand_ours(out, at + 1, schema);
+            at = expand_ours(out, at + 1, scope->schema);
         } else if (*at == '!') {
             text_add(out, "pg_catalog.");
             at++;
         } else if (*at == '#') {
-            at = expand_clause(out, at + 1, schema);
+            at = expand_clause(out, at + 1, scope);
+        } else if (*at == '%' && scope->names != NULL) {
+            at = expand_name(out, at + 1, scope->names);
         } else if (starts_operator(at)) {
             at = expand_operator(out, at + 1);
         } else {
@@ -155,9 +172,20 @@ static void expand(struct text *out, const char *at, const char *end, const char
 
 char *pg_sql_expand(const char *template, const char *schema)
 {
+    return pg_sql_expand_names(template, schema, NULL);
+}
+
+char *pg_sql_expand_names(const char *template, const char *schema, const struct pg_sql_name *names)
+{
     struct text out = TEXT_INIT;
-    expand(&out, template, template + strlen(template), schema);
+    const struct scope scope = {.schema = schema, .names = names};
+    expand(&out, template, template + strlen(template), &scope);
     return text_detach(&out);
+}
+
+void pg_sql_add_identifier(struct text *out, const char *name)
+{
+    add_quoted(out, name, '"');
 }
 
 void pg_array_begin(struct text *array)

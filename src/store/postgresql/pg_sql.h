@@ -7,6 +7,8 @@
  *   @            "schema", where no name follows
  *   !text        pg_catalog.text                      a function or type of the server's
  *   {=}          OPERATOR(pg_catalog.=); all of these bind equally, from left to right
+ *   %name        a text that the caller gives: names that only the user knows, and what depends on
+ *                the catalog; it is not expanded itself
  *   #us(t)       a timestamptz as microseconds since 1970
  *   #instant(us) the other way round
  *   #ms(i)       an interval as milliseconds, rounded up
@@ -29,6 +31,15 @@
 
 /* The caller frees. The schema is any name; it is quoted here. */
 char *pg_sql_expand(const char *template, const char *schema);
+
+struct pg_sql_name {
+    const char *name, *text; /* the list ends with a name NULL */
+};
+char *pg_sql_expand_names(const char *template, const char *schema,
+                          const struct pg_sql_name *names);
+
+/* A name in double quotes. */
+void pg_sql_add_identifier(struct text *out, const char *name);
 
 /* An array parameter in text form: start with pg_array_begin, add, end. */
 void pg_array_begin(struct text *array);

@@ -25,13 +25,19 @@ static bool open_store(uv_loop_t *loop, const struct store_config *config,
                        const struct store_backend_hooks *hooks, void **ret_state, struct error *err)
 {
     struct pg_target target;
-    if (!pg_target_parse(config->url, &target, err))
+    struct pg_foreign *foreign;
+    if (!pg_foreign_open(config, &foreign, err))
         return false;
+    if (!pg_target_parse(config->url, &target, err)) {
+        pg_foreign_close(foreign);
+        return false;
+    }
     struct pg_store *store = mem_alloc(sizeof *store);
     struct pg_session *session = &store->session;
     bool has_label = config->label != NULL;
     session->hooks = *hooks;
     session->target = target;
+    session->foreign = foreign;
     snprintf(session->application_name, sizeof session->application_name, "leaserun%s%s",
              has_label ? ":" : "", has_label ? config->label : "");
     pg_trust_init(&session->trust, schema_of(config));
@@ -57,6 +63,7 @@ static void free_store(struct pg_store *store)
     struct store_backend_hooks hooks = store->session.hooks;
     pg_target_done(&store->session.target);
     pg_trust_done(&store->session.trust);
+    pg_foreign_close(store->session.foreign);
     free(store);
     hooks.closed(hooks.store);
 }

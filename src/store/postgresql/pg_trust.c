@@ -67,7 +67,7 @@ enum pg_trust_question pg_trust_next(const struct pg_trust *trust, const struct 
     if (trust->schema == NULL)
         return PG_TRUST_SCHEMA;
     bool is_known = now_boot_ms() < trust->version_holds_boot_ms;
-    return is_known || !needs_version(task) ? PG_TRUST_NOTHING : PG_TRUST_VERSION;
+    return is_known || task == NULL || !needs_version(task) ? PG_TRUST_NOTHING : PG_TRUST_VERSION;
 }
 
 void pg_trust_build(const struct pg_trust *trust, enum pg_trust_question question,

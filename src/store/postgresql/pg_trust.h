@@ -27,7 +27,8 @@ struct pg_trust {
 void pg_trust_init(struct pg_trust *trust, const char *schema);
 void pg_trust_done(struct pg_trust *trust);
 
-/* What has to be asked before the task's next statement. */
+/* What has to be asked before the task's next statement; NULL: one that is about no table of ours.
+ */
 enum pg_trust_question pg_trust_next(const struct pg_trust *trust, const struct pg_task *task);
 void pg_trust_build(const struct pg_trust *trust, enum pg_trust_question question,
                     struct pg_statement *statement);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/mem.h"
+#include "store/postgresql/pg_foreign_facts.h"
+#include "store/postgresql/pg_foreign_ops.h"
+
+#include <stdlib.h>
+
+static void add_fault(void *owner, const struct error *fault)
+{
+    struct inspection *inspection = owner;
+    inspection->faults =
+        mem_grow(inspection->faults, inspection->fault_count + 1, sizeof inspection->faults[0]);
+    inspection->faults[inspection->fault_count++] = *fault;
+}
+
+static void add_note(struct inspection *inspection, char *owned_text)
+{
+    inspection->notes =
+        mem_grow(inspection->notes, inspection->note_count + 1, sizeof inspection->notes[0]);
+    inspection->notes[inspection->note_count++] = owned_text;
+}
+
+void pg_foreign_inspect_begin(struct pg_task *task, const PGresult *facts)
+{
+    struct inspection *inspection = &task->request->u.inspection;
+    struct pg_foreign *foreign = task->foreign;
+    char *note;
+    pg_foreign_facts_read(foreign, task->schema, facts, add_fault, inspection);
+    task->work->has_schema = pg_foreign_facts_has_schema(facts);
+    task->work->description =
+        mem_printf("PostgreSQL %s, table %s (%s)", pg_foreign_facts_version(facts), foreign->shown,
+                   store_dialect_name(foreign->table.dialect));
+    for (int i = 0; foreign->is_known &&
+                    (note = pg_foreign_facts_note(foreign, task->schema, facts, i)) != NULL;
+         i++)
+        add_note(inspection, note);
+}
+
+void pg_foreign_inspect_end(struct pg_task *task)
+{
+    struct inspection *inspection = &task->request->u.inspection;
+    char *own = inspection->description;
+    inspection->description = own == NULL ? mem_strdup(task->work->description)
+                                          : mem_printf("%s; %s", task->work->description, own);
+    free(own);
+}
