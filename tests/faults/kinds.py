@@ -105,6 +105,14 @@ def spoil(scene, fault):
         node.tell_proxy(details['how'], *late_ms, STATEMENTS[details['of']])
 
 
+def slow_line(scene, fault):
+    """Whatever is said on the node's connections comes late."""
+    node, end = scene.nodes[fault.node], time.monotonic() + fault.details['seconds']
+    while (left_s := end - time.monotonic()) > 0:
+        node.tell_proxy(f'delay-{fault.details["what"]}', str(fault.details['late_ms']), '.')
+        time.sleep(min(left_s, fault.details['late_ms'] / 2000))
+
+
 def draw_spoil(chance):
     how = chance.choice(['lose-reply', 'lose-reply', 'lose-request', 'drop-reply', 'drop-request',
                          'delay-reply', 'delay-request', 'delay-request'])
@@ -114,14 +122,28 @@ def draw_spoil(chance):
 
 # ---- the server --------------------------------------------------------------------------------
 
-def backend(scene, fault):
+def find_backend(scene, fault):
+    """A pidfd of one that serves a leaserun, or None."""
     with scene.server.lock, contextlib.suppress(subprocess.CalledProcessError, ProcessLookupError):
         pids = scene.server.sql("select pid from pg_stat_activity where application_name "
                                 "like 'leaserun%' order by pid").split()
         if pids:
-            os.kill(int(pids[int(fault.pick * len(pids))]), signal.Signals[fault.details['signal']])
-            return True
-    return False
+            return os.pidfd_open(int(pids[int(fault.pick * len(pids))]))
+    return None
+
+
+def backend(scene, fault):
+    """Killed, ended, or stopped for a while: it alone does not answer then."""
+    pidfd, details = find_backend(scene, fault), fault.details
+    if pidfd is None:
+        return False
+    with contextlib.suppress(ProcessLookupError):
+        signal.pidfd_send_signal(pidfd, signal.Signals[details['signal']])
+        if 'seconds' in details:
+            time.sleep(details['seconds'])
+            signal.pidfd_send_signal(pidfd, signal.SIGCONT)
+    os.close(pidfd)
+    return True
 
 
 def restart(scene, fault):
@@ -161,6 +183,33 @@ def few_files(scene, fault):
     node.file_limit = None
 
 
+def few_processes(scene, fault):
+    """For another user, since root has no such limit."""
+    node = scene.nodes[fault.node]
+    node.process_limit = fault.details['processes']
+    time.sleep(fault.details['seconds'])
+    node.process_limit = None
+
+
+def full_disk(scene, fault):
+    """Nothing that leaserun says can be written."""
+    node = scene.nodes[fault.node]
+    node.is_disk_full = True
+    time.sleep(fault.details['seconds'])
+    node.is_disk_full = False
+
+
+def slow_names(scene, fault):
+    """The answers of a node's name server come late, or too late."""
+    node = next((node for node in scene.nodes if node.has_names), None)
+    if node is None:
+        return False
+    node.set_names_late(fault.details['late_s'])
+    time.sleep(fault.details['seconds'])
+    node.set_names_late(0)
+    return True
+
+
 def starve(scene, fault):
     """The node's processes stand behind others that only burn time."""
     node, seconds = scene.nodes[fault.node], fault.details['seconds']
@@ -194,6 +243,8 @@ def lasting(shortest, longest, **more):
                            **{name: chance.choice(choices) for name, choices in more.items()}}
 
 
+YEAR_S = 31_556_952
+STEPS = [-9 * YEAR_S, -7200, -90, -3, 0.9, 3, 20, 90, 7200, 9 * YEAR_S]
 KILL, STOP_SHORT, STOP_LONG = signal.SIGKILL, lasting(0.1, 2.5), lasting(TTL_S + 0.5, TTL_S + 5)
 
 KINDS = {
@@ -211,6 +262,7 @@ KINDS = {
     'freeze all of a run, long': Kind(3, STOP_LONG, stop('leaserun', 'guard', 'worker')),
     'kill a backend': Kind(2, lambda chance: {'signal': 'SIGKILL'}, backend),
     'end a backend': Kind(3, lambda chance: {'signal': 'SIGTERM'}, backend),
+    'stop a backend': Kind(3, lasting(0.2, TTL_S + 3, signal=['SIGSTOP']), backend),
     'restart the server': Kind(3, lasting(0, 3, mode=['immediate', 'immediate', 'fast']), restart),
     'packets vanish, short': Kind(4, lasting(0.2, 2.5, direction=['requests', 'replies', 'both']),
                                   cut),
@@ -218,13 +270,17 @@ KINDS = {
                                             direction=['requests', 'replies', 'both']), cut),
     'connections end': Kind(3, lasting(0, 3), reset),
     'a message is spoilt': Kind(16, draw_spoil, spoil),
+    'the line is slow': Kind(3, lasting(1, TTL_S + 2, what=['request', 'reply'],
+                                        late_ms=[50, 300, 1500]), slow_line),
     'a row is locked': Kind(4, lasting(0.2, 7, key=HOT_KEYS), lock),
     'the table is locked': Kind(1, lasting(0.2, 2), lock),
     'release by hand': Kind(3, nothing, release),
     'few descriptors': Kind(3, lasting(1, 3, files=range(4, 28)), few_files),
+    'few processes': Kind(2, lasting(1, 3, processes=range(1, 6)), few_processes),
+    'the disk of the log is full': Kind(2, lasting(1, 4), full_disk),
+    'names are slow': Kind(3, lasting(1, 6, late_s=[0.3, 1, 3, 20]), slow_names),
     'starved of time': Kind(2, lasting(1, 3), starve),
-    'the clock is stepped': Kind(3, lasting(2, 6, step=[-7200, -90, -3, 0.9, 3, 20, 90, 7200]),
-                                 step_clock),
+    'the clock is stepped': Kind(3, lasting(2, 6, step=STEPS), step_clock),
 }
 PROMOTION = 'a synchronous standby takes over'  # once in a run
 KINDS[PROMOTION] = Kind(0, nothing, promote)

@@ -20,6 +20,7 @@ import time
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FAKETIME = next(iter(glob.glob('/usr/lib/*/faketime/libfaketime.so.1')), None)
+RESOLVER = '/etc/resolv.conf'
 SERIALIZABLE = 'serial'  # a role whose transactions are serializable by default
 
 
@@ -29,6 +30,13 @@ def boot_us():
 
 def run(*argv, **more):
     return subprocess.run(argv, check=True, capture_output=True, text=True, **more).stdout
+
+
+def write_whole(path, text):
+    """Renamed into place: a reader never sees half of it."""
+    with open(path + '.new', 'w', encoding='ascii') as file:
+        file.write(text)
+    os.rename(path + '.new', path)
 
 
 class Events:
@@ -53,6 +61,7 @@ class Resource(threading.Thread):
         self.log = open(self.path + '.log', 'w', encoding='utf-8')
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(self.path)
+        os.chmod(self.path, 0o666)
         self.start()
 
     def run(self):
@@ -124,25 +133,49 @@ class Node:
         self.folder = os.path.join(scene.folder, f'node{number}')
         os.mkdir(self.folder)
         self.has_network = scene.may_have_networks
+        self.has_names = self.has_network and number == 1 and os.path.exists(RESOLVER)
         proxy = ['python3', f'{TESTS}/lib/pgproxy.py', self.folder, scene.server.link]
         if self.has_network:
-            proxy = ['unshare', '--net', 'sh', '-c', 'ip link set lo up; exec "$@"', 'sh', *proxy]
+            proxy = ['unshare', '--net', '--mount', 'sh', '-ec', self.set_up(), 'sh', *proxy]
         self.proxy = subprocess.Popen(proxy, stdin=subprocess.DEVNULL)
+        self.names = None
         while not os.path.exists(os.path.join(self.folder, 'port')):
             time.sleep(0.02)
         with open(os.path.join(self.folder, 'port'), encoding='ascii') as port:
             self.port = port.read().strip()
+        if self.has_names:
+            self.set_names_late(0)
+            self.names = subprocess.Popen([*self.enter(), 'python3', f'{TESTS}/faults/names.py',
+                                           self.folder], stdin=subprocess.DEVNULL)
         user = SERIALIZABLE if number == 0 else 'postgres'
-        self.url = f'postgresql://{user}@127.0.0.1:{self.port}/postgres'
-        self.file_limit = None
-        self.niceness = 0
+        host = 'database.example' if self.has_names else '127.0.0.1'
+        self.url = f'postgresql://{user}@{host}:{self.port}/postgres'
+        self.forget_limits()
         self.has_clock = scene.clock_memory is not None and number == scene.node_count - 1
         self.clock = os.path.join(self.folder, 'clock')
         self.set_clock(0)
         self.said_count = 0
 
+    def set_up(self):
+        """Of the namespaces; exec makes the proxy of it."""
+        script = 'ip link set lo up; '
+        if self.has_names:
+            with open(os.path.join(self.folder, 'resolv.conf'), 'w', encoding='ascii') as file:
+                file.write('nameserver 127.0.0.1\noptions timeout:5 attempts:2\n')
+            script += f'mount --bind {self.folder}/resolv.conf {RESOLVER}; '
+        return script + 'exec "$@"'
+
     def enter(self):
-        return ['nsenter', f'--net=/proc/{self.proxy.pid}/ns/net', '--'] if self.has_network else []
+        spaces = f'/proc/{self.proxy.pid}/ns'
+        return ['nsenter', f'--net={spaces}/net', f'--mount={spaces}/mnt', '--'] \
+            if self.has_network else []
+
+    def forget_limits(self):
+        self.file_limit = self.process_limit = None
+        self.niceness, self.is_disk_full = 0, False
+
+    def set_names_late(self, seconds):
+        write_whole(os.path.join(self.folder, 'late'), str(seconds))
 
     def tell_proxy(self, *words):
         with socket.socket(socket.AF_UNIX) as connection:
@@ -151,10 +184,7 @@ class Node:
             return connection.makefile().readline()
 
     def set_clock(self, seconds):
-        """Renamed into place: a reader never sees half a number."""
-        with open(self.clock + '.new', 'w', encoding='ascii') as clock:
-            clock.write(f'{seconds:+.3f}\n')
-        os.rename(self.clock + '.new', self.clock)
+        write_whole(self.clock, f'{seconds:+.3f}\n')
 
     @contextlib.contextmanager
     def cut(self, direction):
@@ -176,6 +206,8 @@ class Node:
 
     def open_said(self):
         """For what the next leaserun says: its path within the scene, and the file."""
+        if self.is_disk_full:
+            return None, open('/dev/full', 'w', encoding='utf-8')
         self.said_count += 1
         name = f'node{self.number}/said.{self.said_count}'
         return name, open(os.path.join(self.scene.folder, name), 'w', encoding='utf-8')
@@ -194,13 +226,21 @@ class Node:
                           if os.environ.get(name) != value)]
         if self.file_limit:
             argv += ['prlimit', f'--nofile={self.file_limit}:{self.file_limit}']
+        if self.process_limit and self.scene.is_public and not self.has_clock:
+            user = str(64000 + self.number)
+            argv += ['setpriv', f'--reuid={user}', f'--regid={user}', '--clear-groups',
+                     'prlimit', f'--nproc={self.process_limit}:{self.process_limit}']
         return subprocess.Popen([*argv, self.scene.leaserun, *arguments],
                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                 stderr=said)
 
+    def helpers(self):
+        return [process for process in (self.proxy, self.names) if process is not None]
+
     def stop(self):
-        self.proxy.terminate()
-        self.proxy.wait()
+        for process in self.helpers():
+            process.terminate()
+            process.wait()
 
 
 def children(pid):
@@ -241,6 +281,9 @@ class Scene:
         self.leaserun = os.path.join(build, 'src', 'leaserun')
         self.worker = os.path.join(build, 'tests', 'faults', 'worker')
         self.stamps = os.path.join(folder, 'stamps')
+        with open(self.stamps, 'w', encoding='ascii'):
+            os.chmod(self.stamps, 0o666)  # commands of other users write there too
+        self.is_public = os.geteuid() == 0 and all(map(is_public, (self.leaserun, self.worker)))
         self.clock_memory = make_clock_memory()
         self.may_have_networks = may_have_networks()
         self.events = Events(os.path.join(folder, 'events.jsonl'))
@@ -303,7 +346,9 @@ class Scene:
         for node in self.nodes:
             node.tell_proxy('clear')
             node.set_clock(0)
-            node.file_limit, node.niceness = None, 0
+            node.forget_limits()
+            if node.has_names:
+                node.set_names_late(0)
 
     def dump(self):
         for table in ('runs', 'leases'):
@@ -320,6 +365,15 @@ class Scene:
             node.stop()
         self.server.stop()
         remove_clock_memory(self.clock_memory)
+
+
+def is_public(path):
+    """Whether every user may run it."""
+    while path != '/':
+        if not os.stat(path).st_mode & 0o001:
+            return False
+        path = os.path.dirname(path)
+    return True
 
 
 def may_have_networks():
