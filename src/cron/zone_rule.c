@@ -155,9 +155,12 @@ static int64_t day_of(const struct rule_date *date, int64_t year)
     return first + day;
 }
 
+/* A rule whose hours reach into the next year's may say things out of order: the first one counts.
+ */
 static void add_after(struct zone *zone, int64_t after_s, int64_t at_s, size_t type)
 {
-    if (at_s > after_s)
+    size_t count = zone->change_count;
+    if (at_s > after_s && (count == 0 || at_s >= zone->changes[count - 1].at_s))
         zone_file_add_change(zone, at_s, type);
 }
 
