@@ -5,6 +5,7 @@
 #include "cli/help.h"
 #include "cli/say.h"
 #include "conf/store_choice.h"
+#include "cron/crontab.h"
 
 #include <signal.h>
 #include <stddef.h>
@@ -225,6 +226,45 @@ static const struct setting next_options[] = {
     {.option = NULL},
 };
 
+static const struct value_choice import_formats[] = {
+    {"crontab", CRONTAB_CRON},
+    {"supercronic", CRONTAB_SUPERCRONIC},
+    {NULL, 0},
+};
+
+static const struct setting import_options[] = {
+    {
+        OWN_ROW,
+        .option = "format",
+        .type = SETTING_CHOICE,
+        .offset = MEMBER(format),
+        .argument = "FORMAT",
+        .initial = "crontab",
+        .choices = import_formats,
+        .help = "whose reading of FILE",
+        .manual = "In supercronic's, six fields end with a year, seven begin with seconds too, "
+                  "and % means nothing.",
+    },
+    {
+        OWN_ROW,
+        .option = "user-column",
+        .type = SETTING_SWITCH,
+        .offset = MEMBER(is_user_column),
+        .help = "a user stands before each command",
+        .manual = "As in /etc/crontab and /etc/cron.d, for which this goes without saying.",
+    },
+    {
+        OWN_ROW,
+        .option = "timezone",
+        .type = SETTING_TEXT,
+        .offset = MEMBER(timezone),
+        .argument = "ZONE",
+        .help = "the zone of FILE's schedules, by default the host's",
+        .manual = "CRON_TZ in the file counts over it.",
+    },
+    {.option = NULL},
+};
+
 static const struct setting help_options[] = {
     {
         OWN_ROW,
@@ -353,6 +393,17 @@ const struct cli_command cli_commands[] = {
         .own = next_options,
         .operands_most = 1,
         .perform = cmd_next,
+    },
+    {
+        .name = "import",
+        .synopsis = "[options] [FILE | -]",
+        .help = "print the job table of a crontab",
+        .manual = "Variables and % become settings and commands that do the same. Each line is "
+                  "accounted for: one that cannot be said is told on stderr and stands as a "
+                  "comment in its place, and the exit status is 78.",
+        .own = import_options,
+        .operands_most = 1,
+        .perform = cmd_import,
     },
     {
         .name = "help",

@@ -37,4 +37,5 @@ int cmd_purge(struct invocation *invocation);
 int cmd_init(struct invocation *invocation);
 int cmd_check(struct invocation *invocation);
 int cmd_next(struct invocation *invocation);
+int cmd_import(struct invocation *invocation);
 int cmd_help(struct invocation *invocation);

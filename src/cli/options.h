@@ -42,9 +42,11 @@ struct options {
     bool is_init;         /* schedule */
     bool is_connect;      /* check */
     char *schedule;       /* next */
-    char *timezone;       /* next; NULL: the host's */
+    char *timezone;       /* next, import; NULL: the host's */
     char *from;           /* next; NULL: now */
     int64_t slot_count;   /* next; 0: not given */
+    int format;           /* import: an enum crontab_format */
+    bool is_user_column;  /* import */
     char *mdoc;           /* help */
     bool is_sample;       /* help */
 
