@@ -120,5 +120,6 @@ for store in "sqlite:$work/thousand.db" "$(pg_url main leaserun_template)"; do
     case_of endurance "1,000 runs on ${store%%:*}" thousand_runs "$store"
     case_of endurance "renewals on ${store%%:*} keep descriptors" steady "$store"
 done
+tap replicas sh tests/replicas/real_jobs.sh
 tap soak sh tests/faults/suite.sh --soak
 tap mutants sh tests/mutants/run.sh
