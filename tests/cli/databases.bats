@@ -88,37 +88,9 @@ expect_run() { # [OPTION...]
 
 # ---- names -----------------------------------------------------------------------------------
 
-# Whoever names a function, operator, type or table without its schema gets one of these.
-set_trap() { # DATABASE
-    pg_sql main "$1" "
-        create schema trap;
-        create table trap.leases as select * from leaserun.leases with no data;
-        create table trap.runs as select * from leaserun.runs with no data;
-        create table trap.schema_version as select 99 as version, 99 as oldest_reader;
-        create sequence trap.fence_seq;
-        create domain trap.text as varchar(1);
-        create domain trap.int8 as smallint;
-        create domain trap.bool as smallint;
-        create domain trap.timestamptz as date;
-        create domain trap.interval as smallint;
-        create function trap.clock_timestamp() returns pg_catalog.timestamptz language sql as \$\$select null::pg_catalog.timestamptz\$\$;
-        create function trap.nextval(regclass) returns pg_catalog.int8 language sql as \$\$select 1::pg_catalog.int8\$\$;
-        create function trap.set_config(pg_catalog.text, pg_catalog.text, boolean) returns pg_catalog.text language sql as \$\$select null::pg_catalog.text\$\$;
-        create function trap.no(pg_catalog.text, pg_catalog.text) returns boolean language sql as \$\$select false\$\$;
-        create function trap.no(pg_catalog.int8, pg_catalog.int8) returns boolean language sql as \$\$select false\$\$;
-        create function trap.no(pg_catalog.timestamptz, pg_catalog.timestamptz) returns boolean language sql as \$\$select false\$\$"
-    local type operator operators=
-    for type in text int8 timestamptz; do
-        for operator in = '<>' '<' '>' '<=' '>='; do
-            operators+="create operator trap.$operator (function = trap.no, leftarg = pg_catalog.$type, rightarg = pg_catalog.$type);"
-        done
-    done
-    pg_sql main "$1" "$operators"
-}
-
 @test "P8 functions, operators, types and tables of our names come first on the role's search_path: nothing changes" {
     fresh_database
-    set_trap "$DATABASE"
+    set_trap trap "$DATABASE"
     ROLE=trapped_$$_$RANDOM
     pg_sql main "$DATABASE" "create role $ROLE superuser login" \
         "alter role $ROLE set search_path = trap, pg_catalog, leaserun"

@@ -193,6 +193,40 @@ proxy() { # COMMAND...
     python3 "$TESTS/lib/pgproxy.py" --tell "$PROXY" "$@"
 }
 
+# ---- hostile names ---------------------------------------------------------------------------
+
+# Whoever names a function, operator, type or table without its schema gets one of these.
+set_trap() { # SCHEMA DATABASE
+    pg_sql main "$2" "
+        create schema $1;
+        create table $1.leases as select * from leaserun.leases with no data;
+        create table $1.runs as select * from leaserun.runs with no data;
+        create table $1.schema_version as select 99 as version, 99 as oldest_reader;
+        create table $1.steps as select * from leaserun.steps with no data;
+        create table $1.fences as select * from leaserun.fences with no data;
+        create sequence $1.fence_seq;
+        create domain $1.text as varchar(1);
+        create domain $1.int8 as smallint;
+        create domain $1.bool as smallint;
+        create domain $1.timestamptz as date;
+        create domain $1.interval as smallint;
+        create function $1.clock_timestamp() returns pg_catalog.timestamptz language sql as \$\$select null::pg_catalog.timestamptz\$\$;
+        create function $1.nextval(regclass) returns pg_catalog.int8 language sql as \$\$select 1::pg_catalog.int8\$\$;
+        create function $1.set_config(pg_catalog.text, pg_catalog.text, boolean) returns pg_catalog.text language sql as \$\$select null::pg_catalog.text\$\$;
+        create function $1.pg_notify(pg_catalog.text, pg_catalog.text) returns void language sql as \$\$select null::void\$\$;
+        create function $1.max(pg_catalog.int8) returns pg_catalog.int8 language sql as \$\$select 0::pg_catalog.int8\$\$;
+        create function $1.no(pg_catalog.text, pg_catalog.text) returns boolean language sql as \$\$select false\$\$;
+        create function $1.no(pg_catalog.int8, pg_catalog.int8) returns boolean language sql as \$\$select false\$\$;
+        create function $1.no(pg_catalog.timestamptz, pg_catalog.timestamptz) returns boolean language sql as \$\$select false\$\$"
+    local type operator operators=
+    for type in text int8 timestamptz; do
+        for operator in = '<>' '<' '>' '<=' '>='; do
+            operators+="create operator $1.$operator (function = $1.no, leftarg = pg_catalog.$type, rightarg = pg_catalog.$type);"
+        done
+    done
+    pg_sql main "$2" "$operators"
+}
+
 # ---- a pooler between ------------------------------------------------------------------------
 
 # PgBouncer in transaction mode with one connection to the server; sets LEASERUN_STORE.
