@@ -2,12 +2,14 @@
 #include "store/postgresql/pg_foreign.h"
 
 #include "base/mem.h"
+#include "base/now.h"
 #include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define KNOWN_MS  INT64_C(3600000)
 #define SIGN_LIVE '#'
 #define SIGNS     "#~!"
 #define DIGITS    "0123456789abcdef"
@@ -33,6 +35,7 @@ bool pg_foreign_open(const struct store_config *config, struct pg_foreign **ret_
     struct pg_foreign *foreign = mem_alloc(sizeof *foreign);
     foreign->table = table;
     foreign->shown = shown_name(&table);
+    pg_foreign_forget(foreign);
     *ret_foreign = foreign;
     return true;
 }
@@ -44,9 +47,14 @@ static void drop_names(struct pg_foreign *foreign)
     memset(foreign->names, 0, sizeof foreign->names);
 }
 
+bool pg_foreign_is_known(const struct pg_foreign *foreign)
+{
+    return now_boot_ms() < foreign->known_until_boot_ms;
+}
+
 void pg_foreign_forget(struct pg_foreign *foreign)
 {
-    foreign->is_known = false;
+    foreign->known_until_boot_ms = INT64_MIN;
 }
 
 void pg_foreign_close(struct pg_foreign *foreign)
@@ -125,6 +133,8 @@ static const struct composed joined[] = {
     {"own_slot", "lease.slot"},
     {"own_holder", "lease.holder"},
     {"own_acquired", "lease.acquired_at"},
+    {"own_is_live", "COALESCE((NOT lease.released AND lease.expires_at {>} item.now) "
+                    "OR lease.not_before {>} item.now, false)"},
     {"own_hold", "(SELECT lease.not_before FROM @leases AS lease WHERE lease.key {=} item.key "
                  "AND lease.holder {=} item.own_holder)"},
     {NULL, NULL},
@@ -136,6 +146,7 @@ static const struct composed alone[] = {
     {"own_slot", "NULL::!timestamptz"},
     {"own_holder", "NULL::!text"},
     {"own_acquired", "NULL::!timestamptz"},
+    {"own_is_live", "false"},
     {"own_hold", "NULL::!timestamptz"},
     {NULL, NULL},
 };
@@ -149,6 +160,7 @@ static void add_composed(struct pg_foreign *foreign, const char *schema,
 
 void pg_foreign_settle(struct pg_foreign *foreign, const char *schema)
 {
+    foreign->known_until_boot_ms = now_boot_ms() + KNOWN_MS;
     drop_names(foreign);
     int random = random_chars(foreign);
     add_name(foreign, "table", mem_strdup(foreign->shown));
@@ -166,7 +178,6 @@ void pg_foreign_settle(struct pg_foreign *foreign, const char *schema)
     add_name(foreign, "live_form", mem_printf("'#[0-9a-f]{%d}$'", random));
     add_name(foreign, "revoked_form", mem_printf("'~[0-9a-f]{%d}$'", random));
     add_name(foreign, "released_form", mem_printf("'![0-9a-f]{%d}$'", random));
-    add_name(foreign, "own_form", mem_printf("'[#~!][0-9a-f]{%d}$'", random));
     add_composed(foreign, schema, always);
     add_composed(foreign, schema, foreign->is_joined ? joined : alone);
 }

@@ -27,9 +27,9 @@ struct pg_foreign_column {
 
 struct pg_foreign {
     struct store_table table;
-    char *shown;    /* "public"."shedlock" */
-    bool is_known;  /* what follows was read from the catalog, and nothing stands against it */
-    bool is_joined; /* our own tables are there: runs, slots and fences live in them */
+    char *shown;                 /* "public"."shedlock" */
+    int64_t known_until_boot_ms; /* what follows was read, and nothing stands against the table */
+    bool is_joined;              /* our own tables are there: runs, slots and fences live in them */
     struct pg_foreign_column columns[STORE_COLUMN_COUNT];
     struct pg_sql_name names[PG_FOREIGN_NAMES_MAX + 1]; /* for pg_sql_expand_names */
 };
@@ -39,7 +39,10 @@ bool pg_foreign_open(const struct store_config *config, struct pg_foreign **ret_
                      struct error *err);
 void pg_foreign_close(struct pg_foreign *foreign); /* takes NULL */
 
-/* Once columns and is_joined are known: the names, anew. schema is ours. */
+/* Whether the catalog need not be read: for an hour, so that a program that runs for weeks learns
+ * of a change. */
+bool pg_foreign_is_known(const struct pg_foreign *foreign);
+/* Columns and is_joined are filled in: makes the names anew. schema is ours. */
 void pg_foreign_settle(struct pg_foreign *foreign, const char *schema);
 void pg_foreign_forget(struct pg_foreign *foreign); /* the catalog has changed: look again */
 

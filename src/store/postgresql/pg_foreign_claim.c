@@ -11,15 +11,16 @@
 
 /* ---- look -------------------------------------------------------------------------------- */
 
-/* Before our own tables are asked: a key that a foreign program holds need not be won there and
- * given back, at every try of every host. */
+/* Before our own tables are asked: a key that is held in the other table alone need not be won in
+ * ours and given back, at every try of every host. */
 static const char look_sql[] =
     "WITH item AS MATERIALIZED (SELECT i.n, i.key, !clock_timestamp() AS now "
     "FROM !unnest($1::!text[]) WITH ORDINALITY AS i (key, n))"
-    " SELECT item.n, (f.%key IS NOT NULL AND %bounded {>} item.now "
-    "AND (f.%holder::!text {~} %own_form) IS NOT TRUE) AS is_held, "
+    " SELECT item.n, (f.%key IS NOT NULL AND %bounded {>} item.now AND NOT %own_is_live) "
+    "AS is_held, "
     "#ms(%bounded {-} item.now) AS wait_ms, #us(%began) AS held_since_us, f.%holder AS other, "
-    "#server FROM item LEFT JOIN %table AS f ON f.%key {=} item.key ORDER BY item.n";
+    "#server FROM item LEFT JOIN %table AS f ON f.%key {=} item.key%own_join "
+    "ORDER BY item.n";
 
 void pg_foreign_look_build(struct pg_task *task, struct pg_statement *statement)
 {

@@ -222,10 +222,11 @@ void pg_foreign_facts_read(struct pg_foreign *foreign, const char *schema, const
              pg_row_text(facts, relation, "detail"));
     else
         read_table(&reading);
-    foreign->is_known = reading.fault_count == 0;
     foreign->is_joined = find(facts, "own", "leases") >= 0;
-    if (foreign->is_known)
+    if (reading.fault_count == 0)
         pg_foreign_settle(foreign, schema);
+    else
+        pg_foreign_forget(foreign);
 }
 
 /* ---- notes ------------------------------------------------------------------------------- */

@@ -30,7 +30,7 @@ void pg_foreign_inspect_begin(struct pg_task *task, const PGresult *facts)
     task->work->description =
         mem_printf("PostgreSQL %s, table %s (%s)", pg_foreign_facts_version(facts), foreign->shown,
                    store_dialect_name(foreign->table.dialect));
-    for (int i = 0; foreign->is_known &&
+    for (int i = 0; pg_foreign_is_known(foreign) &&
                     (note = pg_foreign_facts_note(foreign, task->schema, facts, i)) != NULL;
          i++)
         add_note(inspection, note);

@@ -109,7 +109,7 @@ static bool is_due(const struct pg_task *task, enum pg_foreign_phase phase)
     case PG_FOREIGN_START:
         return false;
     case PG_FOREIGN_FACTS:
-        return !task->foreign->is_known || task->request->kind == STORE_INSPECT;
+        return !pg_foreign_is_known(task->foreign) || task->request->kind == STORE_INSPECT;
     case PG_FOREIGN_LOOK:
         return task->foreign->is_joined && has_plain_claim(work);
     case PG_FOREIGN_OWN:
@@ -196,7 +196,7 @@ static void enter(struct pg_task *task, enum pg_foreign_phase phase)
 /* Goes on to the next phase that is due. */
 enum pg_next pg_foreign_phase_next(struct pg_task *task)
 {
-    bool is_first = task->work->phase <= PG_FOREIGN_FACTS && task->foreign->is_known;
+    bool is_first = task->work->phase <= PG_FOREIGN_FACTS && pg_foreign_is_known(task->foreign);
     if (is_first && task->request->kind == STORE_CLAIM)
         pg_foreign_refuse_leave_out(task);
     const enum pg_foreign_phase *order = orders[task->request->kind];

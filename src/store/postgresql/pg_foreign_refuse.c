@@ -51,7 +51,7 @@ bool pg_foreign_refuse_check(const struct pg_task *task, struct error *err)
     const struct store_request *request = task->request;
     bool is_of_own = request->kind == STORE_HISTORY || request->kind == STORE_RECALL ||
                      request->kind == STORE_FORGET;
-    if (!task->foreign->is_known)
+    if (!pg_foreign_is_known(task->foreign))
         return true; /* the catalog comes first */
     if (is_of_own && !task->foreign->is_joined)
         return error_set(
