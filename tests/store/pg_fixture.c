@@ -72,13 +72,11 @@ static void on_released(void *owner, const char *key)
     uv_stop(&client->fixture->loop);
 }
 
-struct pg_client *pg_client_open(struct pg_fixture *fixture, const char *url, const char *schema)
+struct pg_client *pg_client_open_config(struct pg_fixture *fixture,
+                                        const struct store_config *config)
 {
     assert_true(fixture->client_count < PG_CLIENTS_MAX);
     struct pg_client *client = &fixture->clients[fixture->client_count++];
-    char *url_copy = mem_strdup(url == NULL ? pg_fixture_url() : url);
-    char *schema_copy = mem_strdup(schema == NULL ? fixture->schema : schema);
-    const struct store_config config = {.url = url_copy, .schema = schema_copy};
     const struct store_listener listener = {
         .lost = on_lost,
         .restored = on_restored,
@@ -88,10 +86,20 @@ struct pg_client *pg_client_open(struct pg_fixture *fixture, const char *url, co
     };
     struct error err;
     *client = (struct pg_client){.fixture = fixture};
-    if (!store_open(&fixture->loop, &config, &listener, &client->store, &err))
+    if (!store_open(&fixture->loop, config, &listener, &client->store, &err))
         fail_msg("%s", err.text);
-    free(url_copy);
-    free(schema_copy);
+    return client;
+}
+
+struct pg_client *pg_client_open(struct pg_fixture *fixture, const char *url, const char *schema)
+{
+    struct store_config config = {
+        .url = mem_strdup(url == NULL ? pg_fixture_url() : url),
+        .schema = mem_strdup(schema == NULL ? fixture->schema : schema),
+    };
+    struct pg_client *client = pg_client_open_config(fixture, &config);
+    free(config.url);
+    free(config.schema);
     return client;
 }
 
@@ -297,6 +305,7 @@ enum release_verdict pg_contender_give_back(struct pg_contender *contender,
         .run_id = contender->run_id,
         .outcome = kind == STORE_RELEASE ? OUTCOME_SUCCEEDED : OUTCOME_NONE,
         .status = kind == STORE_RELEASE ? 0 : -1,
+        .hold_ms = contender->item.hold_ms,
     };
     struct store_request request = {.kind = kind, .u.release = {.items = &item, .count = 1}};
     if (pg_client_ask(client, &request) != STORE_ANSWERED)

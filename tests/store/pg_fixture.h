@@ -47,6 +47,8 @@ char *pg_fixture_url_as(const char *user, const char *database, const char *para
 
 /* A new store on url (NULL: the fixture's), schema (NULL: the fixture's). */
 struct pg_client *pg_client_open(struct pg_fixture *fixture, const char *url, const char *schema);
+struct pg_client *pg_client_open_config(struct pg_fixture *fixture,
+                                        const struct store_config *config);
 void pg_client_submit(struct pg_client *client, struct store_request *request, int64_t limit_ms);
 /* Turns the loop until all that were submitted are called back. */
 void pg_fixture_settle(struct pg_fixture *fixture);

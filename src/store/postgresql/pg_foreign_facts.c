@@ -179,6 +179,9 @@ static void read_table(struct reading *reading)
 {
     const struct pg_foreign *foreign = reading->foreign;
     const char *key = foreign->table.columns[STORE_COLUMN_KEY];
+    if (find(reading->facts, "closed", "") >= 0)
+        tell(reading, "this role may not use the schema \"%s\": it needs USAGE",
+             foreign->table.schema);
     for (int c = 0; c < STORE_COLUMN_COUNT; c++)
         read_column(reading, (enum store_column)c);
     read_other_columns(reading);
@@ -194,9 +197,6 @@ static void read_table(struct reading *reading)
              "same twice needs %d",
              foreign->shown, foreign->table.columns[STORE_COLUMN_HOLDER], chars,
              PG_FOREIGN_RANDOM_LEAST + 1);
-    if (find(reading->facts, "closed", "") >= 0)
-        tell(reading, "this role may not use the schema \"%s\": it needs USAGE",
-             foreign->table.schema);
     if (find(reading->facts, "hidden", "") >= 0)
         tell(reading, "row security hides rows of %s from this role: it must see the leases of all",
              foreign->shown);
