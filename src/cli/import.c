@@ -257,12 +257,16 @@ static void add_settings(struct import *import, const struct crontab_line *line,
 }
 
 /* What cron would have read otherwise, or not at all. */
-static void add_doubts(struct import *import, const struct crontab_line *line, struct text *out)
+static void add_doubts(struct import *import, const struct crontab_line *line, const char *bytes,
+                       size_t count)
 {
     struct cron cron;
     struct error error;
+    struct text *out = &import->out;
     if (line->is_quiet)
         text_add(out, "# cron was not to log it (\"-\" before the schedule)\n");
+    if (import->format == CRONTAB_CRON && memmem(bytes, count, "\\\\", 2) != NULL)
+        text_add(out, "# two backslashes are one in a crontab; in cronie's they are two\n");
     if (import->format == CRONTAB_CRON && cron_parse(line->schedule, "", &cron, &error) &&
         (cron.near_days != 0 || cron.nth_weekdays != 0 || cron.last_weekdays != 0 ||
          (cron.days & 1) != 0))
@@ -293,7 +297,7 @@ static void take_job(struct import *import, const struct crontab_line *line, con
         return;
     }
     text_addf(&import->out, "\n# %s:%d\n", import->file, import->line);
-    add_doubts(import, line, &import->out);
+    add_doubts(import, line, bytes, count);
     text_addf(&import->out, "[job %s]\n", new_name(import, line->command));
     text_add(&import->out, text_string(&section));
 }
@@ -335,6 +339,8 @@ void import_file(struct import *import, const char *bytes, size_t count)
         take_line(import, at, length);
         at += length + 1;
     }
+    if (import->job_count == 0)
+        text_add(&import->out, "\n[defaults]\n"); /* a file without any section is a fault */
 }
 
 void import_done(struct import *import)

@@ -38,14 +38,16 @@ static char *take_name(const char **at)
     return name;
 }
 
+/* NULL when it begins with a quote, and that does not enclose it. */
 static char *value_of(const char *at)
 {
     size_t length = strlen(at);
     while (length > 0 && strchr(BLANKS, at[length - 1]) != NULL)
         length--;
-    bool is_quoted = length > 1 && (at[0] == '"' || at[0] == '\'') && at[length - 1] == at[0] &&
-                     memchr(at + 1, at[0], length - 2) == NULL;
-    return is_quoted ? mem_strndup(at + 1, length - 2) : mem_strndup(at, length);
+    if (at[0] != '"' && at[0] != '\'')
+        return mem_strndup(at, length);
+    const char *end = strchr(at + 1, at[0]);
+    return end == at + length - 1 ? mem_strndup(at + 1, length - 2) : NULL;
 }
 
 static bool parse_variable(const char *text, struct crontab_line *line)
@@ -63,36 +65,48 @@ static bool parse_variable(const char *text, struct crontab_line *line)
     line->kind = CRONTAB_VARIABLE;
     line->name = name;
     line->value = value_of(at + strspn(at, BLANKS));
+    if (line->value == NULL)
+        fault(line, "the value begins with a quote that does not enclose it");
     return true;
 }
 
 /* ---- the command ---- */
 
-/* cron(8): the first % that has no backslash before it ends the command, all others are newlines
- * of its input. The backslash before a % goes, all others stay; one protects a backslash too. */
+/* As do_command.c of Debian's cron does it, up to the first % that is not escaped: \% is %, two
+ * backslashes are one, and other backslashes stay. Returns where the input begins, NULL without. */
+static const char *take_until_percent(const char *text, struct text *command)
+{
+    for (const char *at = text; *at != '\0'; at++) {
+        if (*at == '%')
+            return at + 1;
+        if (*at == '\\' && (at[1] == '\\' || at[1] == '%'))
+            at++;
+        text_add_char(command, *at);
+    }
+    return NULL;
+}
+
+/* Of the input: % is a newline, \% is %, and all other backslashes stay. A newline ends it. */
+static char *input_of(const char *text)
+{
+    struct text input = TEXT_INIT;
+    for (const char *at = text; *at != '\0'; at++) {
+        if (*at == '\\' && at[1] == '%')
+            text_add_char(&input, *++at);
+        else
+            text_add_char(&input, *at == '%' ? '\n' : *at);
+    }
+    if (input.length > 0 && input.bytes[input.length - 1] != '\n')
+        text_add_char(&input, '\n');
+    return input.length > 0 ? text_detach(&input) : mem_strdup("");
+}
+
 static void split_at_percent(const char *text, struct crontab_line *line)
 {
-    struct text command = TEXT_INIT, input = TEXT_INIT;
-    struct text *to = &command;
-    bool is_escaped = false;
-    for (const char *at = text; *at != '\0'; at++) {
-        if (*at == '%' && !is_escaped && to == &command) {
-            to = &input;
-        } else if (*at == '%' && is_escaped) {
-            to->bytes[to->length - 1] = '%';
-        } else {
-            text_add_char(to, *at == '%' ? '\n' : *at);
-        }
-        is_escaped = *at == '\\' && !is_escaped;
-    }
-    if (to == &input) {
-        if (input.length > 0 && input.bytes[input.length - 1] != '\n')
-            text_add_char(&input, '\n');
-        line->input = input.length > 0 ? text_detach(&input) : mem_strdup("");
-    }
+    struct text command = TEXT_INIT;
+    const char *input = take_until_percent(text, &command);
     line->command = command.length > 0 ? text_detach(&command) : mem_strdup("");
-    text_done(&command);
-    text_done(&input);
+    line->input = input != NULL ? input_of(input) : NULL;
 }
 
 static void trim_end(char *text)

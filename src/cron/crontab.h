@@ -25,7 +25,7 @@ struct crontab_line {
     char *value;    /* CRONTAB_VARIABLE, without its quotes */
     char *schedule; /* CRONTAB_JOB: cron_parse takes it, and it means the same */
     char *user;     /* CRONTAB_JOB with a column for it; NULL without */
-    char *command;  /* CRONTAB_JOB: for the shell, \% as % */
+    char *command;  /* CRONTAB_JOB: for the shell, without the backslashes that cron takes off */
     char *input;    /* CRONTAB_JOB: what the command gets on its standard input, with newlines; ""
                        when that is empty, NULL when nothing was said */
     bool is_quiet;  /* CRONTAB_JOB: a "-" stood before it, cronie's wish not to log it */

@@ -31,6 +31,11 @@ static const struct {
     {"0 0 * * * cat%", "0 0 * * *", "cat", ""},
     {"0 0 * * * cat%%", "0 0 * * *", "cat", "\n"},
     {"0 0 * * * printf 'a\\nb'", "0 0 * * *", "printf 'a\\nb'", NULL},
+    /* As Debian's cron was seen to do it. */
+    {"0 0 * * * a\\\\b\\c\\\\\\%e", "0 0 * * *", "a\\b\\c\\%e", NULL},
+    {"0 0 * * * a\\\\%b", "0 0 * * *", "a\\", "b\n"},
+    {"0 0 * * * cat%a\\\\b\\\\\\%c\\", "0 0 * * *", "cat", "a\\\\b\\\\%c\\\n"},
+    {"0 0 * * * cat%x\\\\%y", "0 0 * * *", "cat", "x\\%y\n"},
     {"0 0 * * * date\r", "0 0 * * *", "date", NULL},
 };
 
@@ -139,6 +144,9 @@ static const struct {
     {"0 24 * * * date", "hour \"24\": must be 0 to 23"},
     {"0 0 * * * a\x01", "control character"},
     {"0 0 * * * a\rb", "control character"},
+    {"A=\"x\" y", "begins with a quote that does not enclose it"},
+    {"A='open", "begins with a quote that does not enclose it"},
+    {"A='", "begins with a quote that does not enclose it"},
     {"\"A = b", "neither schedule and command nor NAME=VALUE"},
 };
 
