@@ -164,9 +164,7 @@ int cmd_run(struct invocation *invocation)
     struct options *options = &invocation->options;
     if (options->is_dry_run)
         return dry_run(invocation);
-    struct job *job = &options->config.job;
-    if (job->start_within_ms == JOB_START_WITHIN_AUTO)
-        job->start_within_ms = JOB_START_WITHIN_TYPED_MS;
+    const struct job *job = &invocation->job;
     struct command_plan plan;
     struct error err;
     if (!command_plan_make(&plan, job, options->argv, invocation->environment, &err))
@@ -178,7 +176,7 @@ int cmd_run(struct invocation *invocation)
         .store = &invocation->store,
         .log = &running->log,
         .plan = &plan,
-        .given = &invocation->given,
+        .given = job->retries > 0 ? NULL : &invocation->given, /* the next attempt needs them */
         .signals = &invocation->signals,
     };
     run_spec_fill(&spec);

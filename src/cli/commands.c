@@ -4,6 +4,7 @@
 #include "base/exit_code.h"
 #include "cli/help.h"
 #include "cli/say.h"
+#include "cli/settle.h"
 #include "conf/store_choice.h"
 #include "cron/crontab.h"
 
@@ -289,11 +290,14 @@ static const struct setting help_options[] = {
 const struct cli_command cli_commands[] = {
     {
         .name = "run",
-        .synopsis = "[options] KEY -- COMMAND [ARG...]",
-        .help = "run a command while holding the lease of KEY",
+        .synopsis = "[options] KEY -- COMMAND [ARG...] | [options] JOB",
+        .help = "run a command while holding the lease of KEY, or a job of the table",
         .manual = "The command has leaserun's descriptors, terminal, environment and folder, and "
                   "leaserun exits as it does. When another holds the lease, the command is not run "
-                  "here. When the lease is lost, the command is ended before another may start.",
+                  "here. When the lease is lost, the command is ended before another may start. "
+                  "Without a "
+                  "command, JOB of the table is run now, whatever its schedule, with its key, "
+                  "limits, user and environment.",
         .groups = USES_STORE | SETTING_MASK(SETTING_LOG) | SETTING_OF_RUN,
         .own = run_options,
         .operands_least = 1,
@@ -430,16 +434,6 @@ static bool is_for_guard(const struct options *options)
     return options->store_fd >= 0;
 }
 
-static int settle(struct options *options)
-{
-    struct ini_faults faults = {0};
-    int code = 0;
-    if (!options_settle(options, &faults))
-        code = say_faults(&faults);
-    ini_faults_done(&faults);
-    return code;
-}
-
 static void give_signals_back(void)
 {
     sigset_t none;
@@ -458,7 +452,7 @@ static int perform(struct invocation *invocation)
     if (options->is_help_wanted)
         return help_print(command);
     if (command->reads_config && !is_for_guard(options)) {
-        int code = settle(options);
+        int code = command->takes_argv ? settle_run(invocation) : settle(options);
         if (code != 0)
             return code;
     }
@@ -483,6 +477,7 @@ int commands_main(int argc, char **argv, struct invocation *invocation)
         code = perform(invocation);
     }
     store_config_done(&invocation->store);
+    job_table_done(&invocation->table);
     if (argc >= 2)
         options_done(&invocation->options);
     return say_flushed(code);

@@ -24,11 +24,13 @@ static void print_foreign(const char *before, const char *foreign)
     printf("%s%s", before, text_string(&text));
 }
 
-static void print_command(char *const *argv)
+static void print_command(const struct job *job, char *const *argv)
 {
     fputs("command:", stdout);
-    for (; *argv != NULL; argv++)
+    for (; argv != NULL && *argv != NULL; argv++)
         print_foreign(" ", *argv);
+    if (argv == NULL)
+        print_foreign(" ", job->exec != NULL ? job->exec : job->command);
     putchar('\n');
 }
 
@@ -74,14 +76,14 @@ static bool would_run(const struct lease_row *row)
 
 static int answer(const struct invocation *invocation, const struct lease_row *row)
 {
-    const struct job *job = &invocation->options.config.job;
+    const struct job *job = &invocation->job;
     char *url = store_url_redacted(invocation->store.url);
     printf("store: %s\n", url);
     free(url);
     print_lease(job, row);
     print_slot(job);
     print_timing(job);
-    print_command(invocation->options.argv);
+    print_command(job, invocation->options.argv);
     if (would_run(row)) {
         puts("it would run now");
         return EXIT_OK;
@@ -93,8 +95,7 @@ static int answer(const struct invocation *invocation, const struct lease_row *r
 int dry_run(struct invocation *invocation)
 {
     struct error err;
-    struct store_request request = {.kind = STORE_STATUS,
-                                    .u.leases.key = invocation->options.config.job.key};
+    struct store_request request = {.kind = STORE_STATUS, .u.leases.key = invocation->job.key};
     if (!ask_store(&invocation->store, &request, ASK_LIMITS, &err))
         return say_error(&err);
     int code = answer(invocation, request.u.leases.count == 0 ? NULL : &request.u.leases.rows[0]);

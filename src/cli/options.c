@@ -8,6 +8,7 @@
 #include "conf/job_table.h"
 #include "conf/suggest.h"
 
+#include <assert.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -182,27 +183,30 @@ static bool is_odd_key(const char *word, const char *next)
     return word[0] == '-' && next != NULL && strcmp(next, "--") == 0;
 }
 
-/* run: "[options] KEY -- COMMAND [ARG...]". */
+/* run: "[options] KEY -- COMMAND [ARG...]", or "[options] JOB". */
 static bool take_argv(struct options *options, int argc, char **argv, struct error *err)
 {
     if (optind >= argc)
         return error_set(err, ERROR_USAGE,
-                         "run needs a key and a command: leaserun run KEY -- COMMAND");
+                         "run needs a key and a command: leaserun run KEY -- COMMAND; or the name "
+                         "of a job of the table: leaserun run JOB");
     if (optind > 1 && strcmp(argv[optind - 1], "--") == 0 &&
         !is_odd_key(argv[optind], argv[optind + 1]))
         return error_set(err, ERROR_USAGE,
                          "the key is missing before \"--\": leaserun run KEY -- COMMAND");
     add_operand(options, argv[optind++]);
-    if (optind >= argc || strcmp(argv[optind], "--") != 0) {
-        const char *next = optind < argc ? argv[optind] : NULL;
-        if (next != NULL && next[0] == '-')
+    if (optind >= argc)
+        return true;
+    if (strcmp(argv[optind], "--") != 0) {
+        const char *next = argv[optind];
+        if (next[0] == '-')
             return error_set(err, ERROR_USAGE,
                              "%s stands behind the key: options come before it, and \"--\" before "
                              "the command: leaserun run [options] KEY -- COMMAND",
                              next);
         return error_set(err, ERROR_USAGE,
-                         "\"--\" and a command are missing behind the key: leaserun run %s -- %s",
-                         options->operands[0], next == NULL ? "COMMAND" : next);
+                         "\"--\" is missing between key and command: leaserun run %s -- %s",
+                         options->operands[0], next);
     }
     options->argv = argv + optind + 1;
     if (options->argv[0] == NULL)
@@ -385,9 +389,13 @@ bool options_settle_own_table(struct options *options, struct job_table *ret_tab
 void options_put_job(const struct options *options, struct job *job)
 {
     struct error error;
-    for (size_t i = 0; i < options->given_count; i++)
-        if ((SETTING_MASK(options->given[i].setting->group) & SETTING_OF_RUN) != 0)
-            settings_put(options->given[i].setting, options->given[i].value, job, &error);
+    for (size_t i = 0; i < options->given_count; i++) {
+        const struct setting *setting = options->given[i].setting;
+        if ((SETTING_MASK(setting->group) & SETTING_OF_RUN) == 0)
+            continue;
+        assert(setting->type != SETTING_TEXT); /* the job's texts are the table's */
+        settings_put(setting, options->given[i].value, job, &error);
+    }
 }
 
 void options_done(struct options *options)

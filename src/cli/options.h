@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/fds.h"
 #include "conf/config.h"
+#include "conf/job_table.h"
 #include "conf/settings.h"
 #include "conf/store_url.h"
 #include "loop/signals.h"
@@ -23,7 +24,7 @@ struct options {
 
     char **operands; /* KEY, FILE...; points into argv */
     int operand_count;
-    char **argv; /* run: the command behind "--", ends with NULL; points into argv */
+    char **argv; /* run: the command behind "--", ends with NULL; points into argv; NULL: a job */
     bool is_help_wanted, is_version_wanted;
 
     /* of single commands */
@@ -58,10 +59,12 @@ struct options {
     size_t given_count;
 };
 
-/* Everything a command gets to see. For run: options.config.job has key, limits and switches;
- * options.argv the command; store the resolved store; config_open_log(&options.config) the log. */
+/* Everything a command gets to see. For run: job is what to run, options.argv the command, if one
+ * was typed; store the resolved store; config_open_log(&options.config) the log. */
 struct invocation {
     struct options options;
+    struct job job;               /* of run; its texts are options.config's or the table's */
+    struct job_table table;       /* of which job is, for run without a command */
     struct fds given;             /* descriptors that belong to the command */
     struct signals_given signals; /* how we were started */
     char **environment;           /* leaserun's own, LEASERUN_STORE included */
@@ -73,7 +76,6 @@ bool options_settle(struct options *options, struct ini_faults *faults);
 
 /* In place of options_settle, with the job table of leaserun.ini and of the files that the operands
  * name; without an operand, of jobs.d. */
-struct job_table;
 bool options_settle_table(struct options *options, struct job_table *ret_table,
                           struct ini_faults *faults);
 

@@ -44,6 +44,14 @@ void config_done(struct config *config)
     *config = (struct config){0};
 }
 
+void config_drop_table_settings(struct config *config)
+{
+    const struct setting *setting = NULL;
+    while ((setting = settings_next(setting)) != NULL)
+        if (setting->group == SETTING_JOB && setting->option == NULL)
+            settings_put_initial(setting, &config->job);
+}
+
 bool config_read(struct config *config, const char *path, bool must_exist,
                  struct ini_faults *faults)
 {

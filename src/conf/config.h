@@ -48,6 +48,10 @@ void *config_object(struct config *config, const struct setting *setting);
 void config_init(struct config *config);
 void config_done(struct config *config);
 
+/* For a command that was typed: what [defaults] says for the table alone, such as user and retries,
+ * is as if it had not been said. */
+void config_drop_table_settings(struct config *config);
+
 /* Reads an ini file over what *config has, but for its jobs, which job_table.h reads. A fault of
  * the file, of a key or of a value is added to *faults with its line, all of them in one go, and
  * the answer is false. A missing file is a fault only when must_exist. */

@@ -197,9 +197,32 @@ bool settings_put(const struct setting *setting, const char *value, void *object
     return false;
 }
 
+static void clear(const struct setting *setting, void *object)
+{
+    void *member = (char *)object + setting->offset;
+    switch (setting->type) {
+    case SETTING_TEXT:
+        mem_wipe(*(char **)member);
+        *(char **)member = NULL;
+        break;
+    case SETTING_DURATION:
+    case SETTING_COUNT:
+    case SETTING_SIZE:
+        *(int64_t *)member = 0;
+        break;
+    case SETTING_SWITCH:
+        *(bool *)member = false;
+        break;
+    case SETTING_CHOICE:
+        *(int *)member = 0;
+        break;
+    }
+}
+
 void settings_put_initial(const struct setting *setting, void *object)
 {
     struct error error;
+    clear(setting, object);
     if (setting->initial != NULL && !settings_put(setting, setting->initial, object, &error))
         abort();
 }
