@@ -163,7 +163,8 @@ static bool take_header(struct reading *reading, char *line, size_t length, char
     name[name_length] = '\0';
     struct ini_text *text = reading->text;
     name_index_add(&reading->sections, name, name_length, text->section_count);
-    *add_section(text) = (struct ini_section){name, reading->line, text->entry_count, 0};
+    *add_section(text) =
+        (struct ini_section){.name = name, .line = reading->line, .first = text->entry_count};
     return snprintf(out, room, "[@%d]\n", reading->line) < (int)room;
 }
 
@@ -259,14 +260,25 @@ static bool take_line(struct reading *reading, char *line, size_t length, char *
                           : take_entry(reading, line, length, out, room);
 }
 
+static void note_loss(struct ini_text *text)
+{
+    if (text->section_count > 0)
+        text->sections[text->section_count - 1].is_incomplete = true;
+}
+
 static char *read_line(char *out, int room, void *user)
 {
     struct reading *reading = user;
     char *line;
     size_t length;
-    while (next_line(reading, &line, &length))
+    while (next_line(reading, &line, &length)) {
+        size_t before = reading->faults->count;
+        bool is_header = length > 0 && line[0] == '[';
         if (take_line(reading, line, length, out, (size_t)room))
             return out;
+        if (reading->faults->count > before && !is_header)
+            note_loss(reading->text);
+    }
     return NULL;
 }
 

@@ -25,6 +25,7 @@ struct ini_section {
     const char *name; /* "store", "job nightly" */
     int line;
     size_t first, count; /* of its entries */
+    bool is_incomplete;  /* a line of it had a fault, and was left out */
 };
 
 struct ini_entry {

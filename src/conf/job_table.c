@@ -66,6 +66,8 @@ static void check_whole(struct reading *reading, const struct ini_section *secti
     struct ini_faults *faults = reading->faults;
     const struct ini_entry *command = find(entries, section->count, "command");
     const struct ini_entry *exec = find(entries, section->count, "exec");
+    if (section->is_incomplete)
+        return; /* what is missing may have stood in a line that was left out */
     if (find(entries, section->count, "schedule") == NULL)
         ini_faults_add(faults, section->line, "[%s] has no schedule", section->name);
     if (command == NULL && exec == NULL)
@@ -132,7 +134,7 @@ static void take_job(struct reading *reading, const struct ini_text *text,
         job.key = job.name;
     job.file = reading->path;
     job.line = header->line;
-    if (reading->faults->count > before)
+    if (reading->faults->count > before || header->is_incomplete)
         job.schedule = NULL;
     add_job(reading, &job);
 }
