@@ -195,8 +195,13 @@ static bool take_argv(struct options *options, int argc, char **argv, struct err
         return error_set(err, ERROR_USAGE,
                          "the key is missing before \"--\": leaserun run KEY -- COMMAND");
     add_operand(options, argv[optind++]);
-    if (optind >= argc)
+    if (optind >= argc && ini_text_is_word(options->operands[0]))
         return true;
+    if (optind >= argc)
+        return error_set(err, ERROR_USAGE,
+                         "\"--\" and a command are missing behind the key: leaserun run %s -- "
+                         "COMMAND",
+                         options->operands[0]);
     if (strcmp(argv[optind], "--") != 0) {
         const char *next = argv[optind];
         if (next[0] == '-')

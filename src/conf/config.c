@@ -49,7 +49,7 @@ void config_drop_table_settings(struct config *config)
     const struct setting *setting = NULL;
     while ((setting = settings_next(setting)) != NULL)
         if (setting->group == SETTING_JOB && setting->option == NULL)
-            settings_put_initial(setting, &config->job);
+            settings_put_back(setting, &config->job);
 }
 
 bool config_read(struct config *config, const char *path, bool must_exist,

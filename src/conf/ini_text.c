@@ -371,3 +371,11 @@ void ini_text_done(struct ini_text *text)
     free(text->entries);
     *text = (struct ini_text){0};
 }
+
+bool ini_text_is_word(const char *word)
+{
+    size_t length = 0;
+    while (is_name_char(word[length]))
+        length++;
+    return length > 0 && length <= INI_WORD_MAX && word[length] == '\0';
+}

@@ -55,3 +55,6 @@ bool ini_text_read(const char *path, bool must_exist, struct ini_text *ret_text,
 bool ini_text_parse(const char *bytes, size_t count, struct ini_text *ret_text,
                     struct ini_faults *faults);
 void ini_text_done(struct ini_text *text);
+
+/* Whether it can be a key, or a word of a section's name: letters, digits, ".", "_" and "-". */
+bool ini_text_is_word(const char *word);

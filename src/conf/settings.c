@@ -219,10 +219,15 @@ static void clear(const struct setting *setting, void *object)
     }
 }
 
+void settings_put_back(const struct setting *setting, void *object)
+{
+    clear(setting, object);
+    settings_put_initial(setting, object);
+}
+
 void settings_put_initial(const struct setting *setting, void *object)
 {
     struct error error;
-    clear(setting, object);
     if (setting->initial != NULL && !settings_put(setting, setting->initial, object, &error))
         abort();
 }

@@ -88,7 +88,8 @@ bool settings_put(const struct setting *setting, const char *value, void *object
 /* Whether a text setting would take the value. */
 bool settings_check_text(const struct setting *setting, const char *value, struct error *err);
 
-/* The default; nothing (0, false, NULL) where there is none. */
+/* The default, where there is one. put_back: else nothing (0, false, NULL). */
+void settings_put_back(const struct setting *setting, void *object);
 void settings_put_initial(const struct setting *setting, void *object);
 
 /* Bounds and default for help: "at least 5s, default 3m". "" when there is nothing to say. */

@@ -59,7 +59,7 @@ static const struct {
     {{"run", "--", "true"}, "key is missing"},
     {{"run", "--", "true", "--", "true"}, "key is missing"},
     {{"run", "--", "-k"}, "key is missing"},
-    {{"run", "k"}, "leaserun run k -- COMMAND"},
+    {{"run", "k b"}, "leaserun run k b -- COMMAND"},
     {{"run", "k", "true"}, "leaserun run k -- true"},
     {{"run", "k", "--once", "--", "true"}, "--once stands behind the key"},
     {{"run", "k", "--"}, "command is missing"},
@@ -97,6 +97,18 @@ static void bad_words__usage_and_a_sentence_that_helps(void **state)
             fail_msg("%s %s: %s", bad[i].words[0], bad[i].words[1], error.text);
         options_done(&options);
     }
+}
+
+static void name_without_a_command__a_job_of_the_table(void **state)
+{
+    (void)state;
+    struct options options;
+    struct error error;
+    assert_true(PARSE(&options, &error, "run", "--once", "nightly-report.v2"));
+    assert_string_equal(options.operands[0], "nightly-report.v2");
+    assert_null(options.argv);
+    assert_null(options.config.job.key);
+    options_done(&options);
 }
 
 static void key_that_looks_like_an_option__stands_between_two_dashes(void **state)
@@ -193,6 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(run__options_key_and_the_command_untouched),
         cmocka_unit_test(bad_words__usage_and_a_sentence_that_helps),
+        cmocka_unit_test(name_without_a_command__a_job_of_the_table),
         cmocka_unit_test(key_that_looks_like_an_option__stands_between_two_dashes),
         cmocka_unit_test(others__options_before_and_behind_the_operands),
         cmocka_unit_test(help_and_version__need_nothing_else),

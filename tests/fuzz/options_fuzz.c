@@ -23,8 +23,10 @@ static void check_accepted(const struct options *options)
     if (options->is_help_wanted || options->is_version_wanted)
         return;
     if (options->command->takes_argv) {
-        FUZZ_CHECK(options->argv != NULL && options->argv[0] != NULL);
-        FUZZ_CHECK(utf8_check_key(options->config.job.key, &err));
+        FUZZ_CHECK(options->operand_count == 1);
+        FUZZ_CHECK(options->argv != NULL
+                       ? options->argv[0] != NULL && utf8_check_key(options->config.job.key, &err)
+                       : ini_text_is_word(options->operands[0]));
     } else {
         FUZZ_CHECK(options->operand_count >= options->command->operands_least);
     }
