@@ -381,8 +381,8 @@ const struct cli_command cli_commands[] = {
     },
     {
         .name = "check",
-        .synopsis = "[options] [FILE...]",
-        .help = "find every fault of leaserun.ini, and tell which store and timing hold",
+        .synopsis = "[options] [FILE | FOLDER...]",
+        .help = "find every fault of leaserun.ini and its jobs, and tell what holds",
         .groups = USES_STORE,
         .own = check_options,
         .operands_most = -1,

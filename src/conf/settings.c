@@ -67,7 +67,8 @@ const struct setting_section settings_sections[] = {
         .name = "defaults",
         .title = "defaults",
         .about = "What holds for every run unless its options say otherwise, and for every job of "
-                 "the table unless its section does.",
+                 "the table unless its section does. What run has no option for, such as user, "
+                 "holds for jobs alone.",
         .groups = SETTING_MASK(SETTING_RUN) | SETTING_MASK(SETTING_JOB),
         .told = SETTING_MASK(SETTING_RUN) | SETTING_MASK(SETTING_JOB),
     },
