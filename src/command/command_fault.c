@@ -141,10 +141,21 @@ static int explain_fork(int errno_value, const char *program, struct error *ret_
     return EXIT_SYSTEM;
 }
 
+/* The command's first word, as a path from here where it is one from the command's folder. */
+static const char *program_of(const struct command_plan *plan, char ret_path[PATH_MAX])
+{
+    const char *word = plan->argv[0];
+    bool is_relative = word[0] != '/' && strchr(word, '/') != NULL;
+    if (plan->cwd == NULL || !is_relative)
+        return word;
+    return snprintf(ret_path, PATH_MAX, "%s/%s", plan->cwd, word) < PATH_MAX ? ret_path : word;
+}
+
 int command_fault_explain(const struct guard_message *not_started, const struct command_plan *plan,
                           struct error *ret_why)
 {
-    const char *program = plan->argv[0];
+    char path[PATH_MAX];
+    const char *program = program_of(plan, path);
     switch (not_started->stage) {
     case GUARD_STAGE_FORK:
         return explain_fork(not_started->number, program, ret_why);

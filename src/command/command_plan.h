@@ -26,8 +26,8 @@ struct command_plan {
 };
 #define COMMAND_PLAN_INIT ((struct command_plan){.umask = -1})
 
-/* argv is what was typed, NULL for the job's own exec or command. Borrows argv and the words of
- * environment; nothing of the job. Fails (ERROR_CONFIG, file:line where the fault is env-file's)
+/* argv is what was typed, NULL for the job's own exec or command. Borrows argv, and nothing of
+ * environment and job. Fails (ERROR_CONFIG, file:line where the fault is env-file's)
  * with nothing to be given back. Reads files and asks for users: not for the loop. */
 bool command_plan_make(struct command_plan *ret_plan, const struct job *job, char *const *argv,
                        char *const *environment, struct error *err);

@@ -32,7 +32,7 @@ struct writer {
     atomic_size_t taken; /* bytes of all batches */
 
     /* Once closing. */
-    bool is_closing, is_told;
+    bool is_closing, is_told, is_left;
     int64_t stall_ms;
     size_t taken_before;
     struct alarm stall;
@@ -143,7 +143,9 @@ static void on_closed(struct handles *handles)
     void (*closed)(void *owner, int error) = writer->closed;
     void *owner = writer->owner;
     int error = writer->error;
-    if (!writer->is_busy) /* else it is the thread's, for good */
+    if (writer->is_busy) /* given up: the thread still has it */
+        writer->is_left = true;
+    else
         give_back(writer);
     closed(owner, error);
 }
@@ -160,6 +162,10 @@ static void on_written(uv_work_t *work, int status)
 {
     struct writer *writer = LIST_OBJECT(work, struct writer, work);
     writer->is_busy = false;
+    if (writer->is_left) {
+        give_back(writer);
+        return;
+    }
     if (writer->batch_error != 0)
         note_lost(writer, writer->batch_error, writer->batch_lost_count);
     text_clear(&writer->batch);

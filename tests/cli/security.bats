@@ -64,6 +64,192 @@ END
     expect_equal "$output" "4096"$'\n'"$(id -u)"
 }
 
+# ---- another user ----------------------------------------------------------------------------
+
+# Settings for every run of a test: defaults LINE...; for `run --config "$INI"`.
+defaults() {
+    INI=$BATS_TEST_TMPDIR/leaserun.ini
+    printf '[defaults]\n' >"$INI"
+    printf '%s\n' "$@" >>"$INI"
+}
+
+needs_root() {
+    [ "$(id -u)" -eq 0 ] || skip 'needs root'
+}
+
+run_as() { # COMMAND...
+    leaserun run --config "$INI" "$KEY" -- "$@"
+}
+
+@test "user: its uid, gid and groups, all of them and no other" {
+    needs_root
+    for user in nobody daemon postgres 54321; do
+        group=
+        [ $user != 54321 ] || group='group = 54322'
+        defaults "user = $user" "$group"
+        run_as grep -E '^(Uid|Gid|Groups):' /proc/self/status >"$BATS_TEST_TMPDIR/out"
+        case $user in
+        54321) uid=54321 gid=54322 groups=54322 ;;
+        *) uid=$(id -u $user) gid=$(id -g $user) groups=$(id -G $user) ;;
+        esac
+        # shellcheck disable=SC2086  # words
+        expect_equal "$(tr -s '\t ' ' ' <"$BATS_TEST_TMPDIR/out" | sed 's/ $//')" "Uid: $uid $uid $uid $uid
+Gid: $gid $gid $gid $gid
+Groups: $(printf '%s\n' $groups | sort -n | xargs)"
+    done
+}
+
+@test "group: alone it changes the group and nothing else" {
+    needs_root
+    defaults 'group = nogroup'
+    expect_equal "$(run_as sh -c 'id -u; id -gn; echo "$MARK"; pwd' | xargs)" "0 nogroup $PWD"
+    expect_equal "$(MARK=here run_as sh -c 'echo "$MARK"')" here
+}
+
+@test "user: no capability is left, whatever leaserun was started with" {
+    needs_root
+    defaults 'user = nobody'
+    for start in 'setpriv' 'setpriv --inh-caps +chown,+setuid' \
+        'setpriv --securebits +no_setuid_fixup' 'setpriv --inh-caps +chown,+setuid --ambient-caps +chown,+setuid'; do
+        # shellcheck disable=SC2086  # words
+        $start "$LEASERUN" run --config "$INI" "$KEY" -- grep -E '^Cap(Inh|Prm|Eff|Amb):' /proc/self/status \
+            >"$BATS_TEST_TMPDIR/out"
+        expect_equal "$(cut -f2 "$BATS_TEST_TMPDIR/out" | sort | uniq -c | xargs)" '4 0000000000000000'
+    done
+}
+
+@test "user: it cannot become root again, nor read or signal what watches over it" {
+    needs_root
+    defaults 'user = nobody'
+    run_as python3 - "$(id -g)" <<'END'
+import os, signal, sys
+def must_fail(what, *arguments):
+    try:
+        what(*arguments)
+    except PermissionError:
+        return
+    raise SystemExit(f'{what} {arguments} was allowed')
+must_fail(os.setuid, 0)
+must_fail(os.seteuid, 0)
+must_fail(os.setgid, 0)
+must_fail(os.setegid, 0)
+must_fail(os.setgroups, [0])
+must_fail(os.chroot, '/')
+guard = os.getppid()
+leaserun = int(open(f'/proc/{guard}/stat').read().rsplit(')', 1)[1].split()[1])
+for pid in guard, leaserun:
+    for name in 'environ', 'mem', 'maps':
+        must_fail(open, f'/proc/{pid}/{name}')
+    must_fail(os.listdir, f'/proc/{pid}/fd')
+    for number in 0, signal.SIGTERM, signal.SIGKILL, signal.SIGSTOP:
+        must_fail(os.kill, pid, number)
+END
+}
+
+@test "user: nothing of leaserun's environment and descriptors comes along" {
+    needs_root
+    printf '# of the job\n\nFROM_FILE=a "b" $c\r\nBOTH=file\n' >"$BATS_TEST_TMPDIR/env"
+    defaults 'user = daemon' "env-file = $BATS_TEST_TMPDIR/env" "env = BOTH=words 'WORDS=a  b'"
+    echo secret >"$BATS_TEST_TMPDIR/secret"
+    chmod 600 "$BATS_TEST_TMPDIR/secret"
+    SECRET=1 LEASERUN_JOB=outer run_as env 7<"$BATS_TEST_TMPDIR/secret" | grep -v ^LEASERUN_ | sort >"$BATS_TEST_TMPDIR/out"
+    expect_equal "$(cat "$BATS_TEST_TMPDIR/out")" 'BOTH=words
+FROM_FILE=a "b" $c
+HOME=/usr/sbin
+LOGNAME=daemon
+PATH=/usr/bin:/bin
+SHELL=/bin/sh
+USER=daemon
+WORDS=a  b'
+    # shellcheck disable=SC2016
+    expect_equal "$(run_as sh -c 'for n in 2 3 4 5 6 7 8 9 10 11 12; do [ ! -e /proc/$$/fd/$n ] || echo $n; done
+        pwd' 7<"$BATS_TEST_TMPDIR/secret" | xargs)" '2 /usr/sbin'
+    defaults 'user = nobody'
+    expect_equal "$(run_as pwd)" / # it has no home
+}
+
+@test "user: its output's pipe is its own" {
+    needs_root
+    defaults 'user = nobody' 'output = lines'
+    leaserun run --config "$INI" --log-format text k -- sh -c 'echo a >/dev/stdout; echo b >/dev/stderr' 2>"$BATS_TEST_TMPDIR/err"
+    expect_equal "$(sort "$BATS_TEST_TMPDIR/err")" 'k: stderr: b
+k: stdout: a'
+}
+
+@test "user: it dies with its guard, though leaserun stands still" {
+    needs_root
+    defaults 'user = nobody'
+    start "$LEASERUN" run --config "$INI" "$KEY" -- sh -c 'echo $$; exec sleep 60'
+    await 10 test -s "${OUTPUT[$PID]}.out"
+    command=$(started_stdout "$PID")
+    guard=$(pgrep -P "$PID")
+    freeze "$PID"
+    kill -KILL "$guard"
+    await 2 is_gone "$command"
+}
+
+@test "user, group and folder: what there is not is told in a sentence, and nothing starts" {
+    needs_root
+    while IFS='|' read -r line code sentence; do
+        defaults "$line"
+        run --separate-stderr run_as touch "$BATS_TEST_TMPDIR/ran"
+        [ "$line $status" = "$line $code" ]
+        expect_contains "$stderr" "$sentence"
+    done <<'END'
+user = no-such-user|78|there is no user "no-such-user" on this host
+user = 54321|78|no database of users knows the number 54321: give it a group
+group = no-such-group|78|there is no group "no-such-group" on this host
+cwd = /no/such/folder|71|cannot enter /no/such/folder, the working folder of touch: No such file
+env-file = /no/such/file|78|env-file /no/such/file: No such file
+END
+    mkdir -m 700 "$BATS_TEST_TMPDIR/closed"
+    defaults 'user = nobody' "cwd = $BATS_TEST_TMPDIR/closed"
+    run --separate-stderr run_as true
+    expect_status 71
+    expect_contains "$stderr" "cannot enter $BATS_TEST_TMPDIR/closed, the working folder of true: Permission denied"
+    expect_equal "$(run_field "$KEY" outcome)" not_started
+    [ ! -e "$BATS_TEST_TMPDIR/ran" ]
+}
+
+@test "an env-file that everybody may write is refused, and a fault in one has its line" {
+    needs_root
+    printf 'A=1\nB\n' >"$BATS_TEST_TMPDIR/env"
+    defaults "env-file = $BATS_TEST_TMPDIR/env"
+    run --separate-stderr run_as true
+    expect_status 78
+    expect_contains "$stderr" "$BATS_TEST_TMPDIR/env:2: this is not NAME=VALUE"
+    chmod 666 "$BATS_TEST_TMPDIR/env"
+    run --separate-stderr run_as true
+    expect_status 78
+    expect_contains "$stderr" 'may be written by every user: chmod o-w it'
+}
+
+@test "who is not root runs no other user's command, and claims nothing for it; its own it does" {
+    needs_root
+    other_user 54321
+    mkdir "$BATS_TEST_TMPDIR/state"
+    chown 54321 "$BATS_TEST_TMPDIR/state"
+    defaults 'user = nobody'
+    run --separate-stderr "${OTHER[@]}" run --config "$INI" --store "sqlite:$BATS_TEST_TMPDIR/state/db" "$KEY" -- true
+    expect_status 78
+    expect_contains "$stderr" 'may not run a command as user 65534, group 65534: start it as root'
+    [ ! -e "$BATS_TEST_TMPDIR/state/db" ]
+    defaults 'user = 54321' 'group = 54321'
+    run --separate-stderr "${OTHER[@]}" run --config "$INI" --store "sqlite:$BATS_TEST_TMPDIR/state/db" "$KEY" -- id -u
+    expect_status 0
+    expect_equal "$output" 54321
+}
+
+@test "umask and cwd are the command's alone" {
+    mkdir "$BATS_TEST_TMPDIR/place"
+    printf '#!/bin/sh\numask\npwd\n' >"$BATS_TEST_TMPDIR/place/here"
+    chmod 755 "$BATS_TEST_TMPDIR/place/here"
+    defaults 'umask = 027' "cwd = $BATS_TEST_TMPDIR/place"
+    expect_equal "$(run_as ./here | xargs)" "0027 $BATS_TEST_TMPDIR/place"
+    run -127 --separate-stderr run_as ./gone
+    expect_contains "$stderr" "cannot start $BATS_TEST_TMPDIR/place/./gone: No such file"
+}
+
 # ---- hostile names ---------------------------------------------------------------------------
 
 @test "a key with control characters reaches no terminal: three formats, all commands" {
