@@ -5,6 +5,8 @@
 # in their own data folder. fsync is off unless settings say otherwise.
 #
 #   pg_start NAME [SETTING...]    make it when it is new ("fsync=on", "listen_addresses="), start it
+#   pg_standby NAME OF            a streaming standby of another, started
+#   pg_promote NAME
 #   pg_stop NAME [fast|immediate] wait until it is down; nothing when it is down already
 #   pg_restart NAME [MODE]
 #   pg_stop_all                   every server under PG_ROOT
@@ -80,6 +82,18 @@ pg_start() {
     (cd / && _pg_as_owner "$PG_BIN/pg_ctl" start -s -w -t 60 -D "$PG_ROOT/$pg_name/data" \
         -l "$PG_ROOT/$pg_name/log" </dev/null 3>&- 4>&- 5>&- 8>&- 9>&-) ||
         { cat "$PG_ROOT/$pg_name/log" >&2; return 1; }
+}
+
+pg_standby() {
+    mkdir "$PG_ROOT/$1" && _pg_own "$PG_ROOT/$1" && _pg_free_port >"$PG_ROOT/$1/port" || return 1
+    (cd / && _pg_as_owner "$PG_BIN/pg_basebackup" -D "$PG_ROOT/$1/data" -c fast -R \
+        -d "$(pg_url "$2" postgres)") || return 1
+    pg_start "$1" "port=$(cat "$PG_ROOT/$1/port")" "unix_socket_directories=$PG_ROOT/$1" \
+        wal_retrieve_retry_interval=300ms
+}
+
+pg_promote() {
+    (cd / && _pg_as_owner "$PG_BIN/pg_ctl" promote -s -w -D "$PG_ROOT/$1/data")
 }
 
 pg_stop() {

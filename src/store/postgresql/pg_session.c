@@ -9,6 +9,7 @@
 
 #define FLAPPING_MS       1000
 #define IDENTITY_AFTER_MS 1000
+#define READ_ONLY_MS      10000 /* a lone host that takes no writes is asked on one connection */
 
 /* ---- answers and outages ----------------------------------------------------------------- */
 
@@ -143,6 +144,17 @@ static void send_task(struct pg_session *session)
     send_statement(session, &statement);
 }
 
+/* Another host may take writes. Where there is none, this one may be promoted, which needs no new
+ * connection; but its name or a balancer may lead elsewhere by then. */
+static void leave_read_only(struct pg_session *session)
+{
+    bool is_fresh = now_boot_ms() - session->ready_since_boot_ms < READ_ONLY_MS;
+    if (session->target.host_count == 1 && is_fresh)
+        return;
+    drop_connection(session);
+    pg_connect_skip(&session->connect);
+}
+
 static void refuse_task(struct pg_session *session, const PGresult *result)
 {
     struct pg_task *task = &session->task;
@@ -165,10 +177,8 @@ static void refuse_task(struct pg_session *session, const PGresult *result)
     enum store_failure failure =
         pg_failure_of_result(result, op.name, schema == NULL ? "" : schema, &err);
     session->state = PG_SESSION_READY;
-    if (failure == FAILURE_READ_ONLY) {
-        drop_connection(session);
-        pg_connect_skip(&session->connect);
-    }
+    if (failure == FAILURE_READ_ONLY)
+        leave_read_only(session);
     finish_failed(session, failure, &err);
 }
 
