@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* leaserun.ini: any bytes. What is accepted is written out and read again, and is the same. */
+/* leaserun.ini: any bytes. What is accepted is written out and read again, and is the same; a table
+ * of jobs is whole or empty. */
 #include "base/text.h"
+#include "base/utf8.h"
 #include "conf/config.h"
 #include "conf/ini_text.h"
+#include "conf/job_table.h"
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -82,6 +85,35 @@ static void check_read_again(const struct ini_text *text)
     text_done(&written);
 }
 
+static void check_job(const struct job_table *table, const struct job *job)
+{
+    struct error err;
+    FUZZ_CHECK(job_table_find(table, job->name) == job);
+    FUZZ_CHECK(ini_text_is_word(job->name) && utf8_check_key(job->key, &err));
+    FUZZ_CHECK(job->schedule != NULL && job->schedule[0] != '\0');
+    FUZZ_CHECK((job->command == NULL) != (job->exec == NULL));
+    FUZZ_CHECK(job->ttl_ms >= 5000 && job->file != NULL && job->line > 0);
+}
+
+static void check_table(const char *path, bool is_good_config)
+{
+    struct config config;
+    struct job_table table;
+    struct ini_faults faults = {0};
+    config_init(&config);
+    config.path = strdup(path);
+    bool is_good = job_table_read(&config, NULL, 0, &table, &faults);
+    FUZZ_CHECK(is_good == (faults.count == 0));
+    FUZZ_CHECK(is_good ? is_good_config : table.count == 0);
+    for (size_t i = 0; i < table.count; i++)
+        check_job(&table, &table.jobs[i]);
+    check_faults(&faults);
+    job_table_check_store(&table, true, &faults);
+    ini_faults_done(&faults);
+    job_table_done(&table);
+    config_done(&config);
+}
+
 /* The same bytes as a file, down to the settings. */
 static void check_config(const uint8_t *bytes, size_t count, bool is_good_text)
 {
@@ -101,6 +133,7 @@ static void check_config(const uint8_t *bytes, size_t count, bool is_good_text)
     check_faults(&faults);
     ini_faults_done(&faults);
     config_done(&config);
+    check_table(path, is_good);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
