@@ -93,6 +93,15 @@ static void on_empty(void *owner, enum guard_killer killer)
     scene->empty_count++;
 }
 
+static void on_line(void *owner, const struct command_line *line)
+{
+    struct scene *scene = owner;
+    struct text *written = &scene->written[strcmp(line->stream, "stderr") == 0];
+    text_add_bytes(written, line->bytes, line->length);
+    text_add(written, line->continues ? "" : "|");
+    scene->late_line_count += scene->empty_count > 0;
+}
+
 static const struct command_listener listener = {
     .started = on_started,
     .not_started = on_not_started,
@@ -101,6 +110,7 @@ static const struct command_listener listener = {
     .leftovers = on_leftovers,
     .guard_died = on_guard_died,
     .empty = on_empty,
+    .line = on_line,
 };
 
 static void on_signal(struct signals *signals, int number)
@@ -183,6 +193,8 @@ int scene_tear_down(void **state)
         rc = fputs("a descriptor is left\n", stderr);
     remove_folder(scene->folder);
     free(scene->script);
+    text_done(&scene->written[0]);
+    text_done(&scene->written[1]);
     free(scene);
     return rc;
 }
@@ -197,6 +209,8 @@ void scene_open(struct scene *scene, char *const *argv)
     const struct command_spec spec = {
         .key = "the key",
         .plan = &scene->plan,
+        .output = scene->output,
+        .tail_most = scene->tail_most,
         .signals = &scene->given_signals,
         .store = &store,
         .job = "a job",

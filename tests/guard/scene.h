@@ -2,6 +2,7 @@
 /* One command under its guard, in a loop, with everything noted that the listener was told.
  * The command's shell has $SCENE, an empty folder, as working folder for its files. */
 #pragma once
+#include "base/text.h"
 #include "check.h"
 #include "command/command.h"
 
@@ -14,7 +15,9 @@ struct scene {
     struct command *command;
     struct command_start start; /* change it before scene_start */
     struct signals_given given_signals;
-    struct command_plan plan; /* change it before scene_open */
+    struct command_plan plan; /* change these before scene_open */
+    enum job_output output;
+    size_t tail_most;
     char folder[64];
     char *script; /* with argv, as long as the command */
     char *argv[4];
@@ -31,6 +34,8 @@ struct scene {
     enum guard_killer killer;
     int leftovers_count;
     char leftovers[160];
+    struct text written[2]; /* lines of stdout and stderr, each with a | behind it */
+    int late_line_count;    /* told after empty */
     int64_t exited_boot_ms, empty_boot_ms, guard_died_boot_ms;
 };
 
