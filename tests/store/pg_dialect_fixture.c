@@ -68,3 +68,12 @@ void shedlock_unlocks(struct pg_fixture *fixture, const char *table, const char 
               "WHERE name = '%s' AND locked_by = 'java-host'",
               table, key);
 }
+
+int close_dialects(void **state)
+{
+    struct pg_fixture *fixture = *state;
+    while (fixture->client_count > 1) /* the first is the fixture's own */
+        store_close(fixture->clients[--fixture->client_count].store, NULL, NULL);
+    pg_fixture_turn_ms(fixture, 1);
+    return 0;
+}

@@ -12,6 +12,9 @@ struct pg_client *open_dialect(struct pg_fixture *fixture, const char *schema,
                                enum store_dialect dialect, const char *table,
                                const char *parameters);
 
+/* Teardown of a case: closes what it opened. */
+int close_dialects(void **state);
+
 void make_shedlock(struct pg_fixture *fixture, const char *table);
 /* holder, instant: types of columns. With a CHECK that the end lies after the beginning. */
 void make_fenceless(struct pg_fixture *fixture, const char *table, const char *holder,

@@ -242,18 +242,20 @@ static void purge_and_init__rows_of_the_table__stay(void **state)
     assert_string_equal(pg_person(*state, "SELECT string_agg(key, ',') FROM odd"), "old");
 }
 
+#define CASE(case) cmocka_unit_test_teardown(case, close_dialects)
+
 int main(void)
 {
     const struct CMUnitTest cases[] = {
-        cmocka_unit_test(table_with_a_fault__check_and_claim__tell_it),
-        cmocka_unit_test(role_with_few_rights__check_and_claim__name_the_missing_one),
-        cmocka_unit_test(fault_mended__same_store__claims),
-        cmocka_unit_test(holder_column_of_any_length__holders__fit_and_differ),
-        cmocka_unit_test(check_of_the_end__short_mandates__never_break_it),
-        cmocka_unit_test(clock_stepped_back__renewal_and_release__keep_the_check),
-        cmocka_unit_test(key_that_is_too_long__claim__is_refused_and_others_are_not),
-        cmocka_unit_test(without_our_own_tables__what_they_keep__is_refused),
-        cmocka_unit_test(purge_and_init__rows_of_the_table__stay),
+        CASE(table_with_a_fault__check_and_claim__tell_it),
+        CASE(role_with_few_rights__check_and_claim__name_the_missing_one),
+        CASE(fault_mended__same_store__claims),
+        CASE(holder_column_of_any_length__holders__fit_and_differ),
+        CASE(check_of_the_end__short_mandates__never_break_it),
+        CASE(clock_stepped_back__renewal_and_release__keep_the_check),
+        CASE(key_that_is_too_long__claim__is_refused_and_others_are_not),
+        CASE(without_our_own_tables__what_they_keep__is_refused),
+        CASE(purge_and_init__rows_of_the_table__stay),
     };
     return pg_fixture_run("pg_dialect_table", cases, CASE_COUNT(cases));
 }

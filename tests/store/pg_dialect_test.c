@@ -373,27 +373,29 @@ static void row_taken_by_hand__renewal__is_lost_though_our_own_table_agrees(void
     assert_string_equal(item.other, "java-host");
 }
 
+#define CASE(case) cmocka_unit_test_teardown(case, close_dialects)
+
 int main(void)
 {
     const struct CMUnitTest cases[] = {
-        cmocka_unit_test(foreign_lock__claim__is_held_until_it_is_given_back),
-        cmocka_unit_test(our_lease__foreign_lock__is_refused_until_it_is_given_back),
-        cmocka_unit_test(sessions_in_other_zones__the_two__exclude_one_another_all_the_same),
-        cmocka_unit_test(reply_lost__next_attempt__wins_and_late_duplicates_do_not),
-        cmocka_unit_test(ended_and_not_given_back__next_attempt_of_the_holder__wins),
-        cmocka_unit_test(held_by_us__revoked__is_lost_and_free_once_given_back),
-        cmocka_unit_test(held_by_a_foreign_program__revoked__is_left_alone),
-        cmocka_unit_test(hold__released__keeps_the_foreign_program_out),
-        cmocka_unit_test(claim_undone_without_an_answer__key__is_free),
-        cmocka_unit_test(rows_without_an_end__claim__is_held_for_ever),
-        cmocka_unit_test(one_row_locked__renewal_of_many__renews_the_others),
-        cmocka_unit_test(many_of_ours_and_the_foreign_program__race__one_wins),
-        cmocka_unit_test(foreign_lock__slot_claimed__is_held_and_open_again),
-        cmocka_unit_test(foreign_lock__slot_that_is_given_up__is_recorded_as_skipped_once),
-        cmocka_unit_test(foreign_lock__plain_claims__write_nothing),
-        cmocka_unit_test(store_of_our_own__beside_the_dialect__the_two_exclude_one_another),
-        cmocka_unit_test(given_back_by_the_guard_alone__hold__is_kept_in_both),
-        cmocka_unit_test(row_taken_by_hand__renewal__is_lost_though_our_own_table_agrees),
+        CASE(foreign_lock__claim__is_held_until_it_is_given_back),
+        CASE(our_lease__foreign_lock__is_refused_until_it_is_given_back),
+        CASE(sessions_in_other_zones__the_two__exclude_one_another_all_the_same),
+        CASE(reply_lost__next_attempt__wins_and_late_duplicates_do_not),
+        CASE(ended_and_not_given_back__next_attempt_of_the_holder__wins),
+        CASE(held_by_us__revoked__is_lost_and_free_once_given_back),
+        CASE(held_by_a_foreign_program__revoked__is_left_alone),
+        CASE(hold__released__keeps_the_foreign_program_out),
+        CASE(claim_undone_without_an_answer__key__is_free),
+        CASE(rows_without_an_end__claim__is_held_for_ever),
+        CASE(one_row_locked__renewal_of_many__renews_the_others),
+        CASE(many_of_ours_and_the_foreign_program__race__one_wins),
+        CASE(foreign_lock__slot_claimed__is_held_and_open_again),
+        CASE(foreign_lock__slot_that_is_given_up__is_recorded_as_skipped_once),
+        CASE(foreign_lock__plain_claims__write_nothing),
+        CASE(store_of_our_own__beside_the_dialect__the_two_exclude_one_another),
+        CASE(given_back_by_the_guard_alone__hold__is_kept_in_both),
+        CASE(row_taken_by_hand__renewal__is_lost_though_our_own_table_agrees),
     };
     return pg_fixture_run("pg_dialect", cases, CASE_COUNT(cases));
 }
