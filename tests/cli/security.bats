@@ -334,6 +334,16 @@ db.commit()' "$STORE_FILE"
     no_control_characters "$BATS_TEST_TMPDIR/err"
 }
 
+@test "a server that has crashed warns those who connect: one line of ours, none of libpq" {
+    [ "$STORE_KIND" = postgresql ] || skip 'needs a server'
+    hostile_server crash
+    run --separate-stderr leaserun run --log-format json --start-within 0 "$KEY" -- true
+    expect_status 69
+    expect_one_line
+    expect_equal "$(json_field sqlstate <<<"$stderr")" 57P03
+    stop_started
+}
+
 @test "lists of a hostile server stay within their lines" {
     [ "$STORE_KIND" = postgresql ] || skip 'needs a server'
     hostile_server held

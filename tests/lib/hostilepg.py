@@ -7,6 +7,7 @@ How it answers a client that connects (after which it asks for no password):
   refuse       with a fault full of control characters      refuse-big    with one of 1 MB
   noise        with random bytes                            endless       with settings, for ever
   kerberos     with the demand to log in by GSSAPI
+  crash        with the warning and the fault of a server that recovers from a crash
 How it answers the first question:
 
   no-clock     with no row        odd-clock     with a row of other columns
@@ -83,6 +84,9 @@ def for_ever(connection, piece):
 
 
 GREETINGS = {
+    'crash': message(b'R', b'\0\0\0\0') +
+             message(b'N', b'SWARNING\0VWARNING\0C57P02\0Mterminating\0DThe postmaster\0\0') +
+             fault(b'the database system is in recovery mode', b'57P03', b'FATAL'),
     'kerberos': message(b'R', struct.pack('!I', 7)),
     'refuse': fault(NASTY, b'28000', b'FATAL'),
     'refuse-big': fault(b'A\x1b' * 500000, b'53300', b'FATAL'),

@@ -199,6 +199,11 @@ static void add_ours(struct keywords *keywords, const struct pg_target *target,
         add(keywords, "tcp_user_timeout", "10000");
 }
 
+/* A notice on the way is followed by the fault that it announces; libpq would print it. */
+static void ignore_notice(void *owner, const PGresult *notice)
+{
+}
+
 PGconn *pg_target_connect(const struct pg_target *target, const struct pg_host *host,
                           const char *address, const char *application_name)
 {
@@ -209,8 +214,10 @@ PGconn *pg_target_connect(const struct pg_target *target, const struct pg_host *
     add(&keywords, "port", host->port);
     add_ours(&keywords, target, application_name);
     PGconn *conn = PQconnectStartParams(keywords.names, keywords.values, 0);
-    if (conn != NULL)
+    if (conn != NULL) {
         PQsetErrorVerbosity(conn, PQERRORS_VERBOSE); /* or a failed connect has no SQLSTATE */
+        PQsetNoticeReceiver(conn, ignore_notice, NULL);
+    }
     return conn;
 }
 
