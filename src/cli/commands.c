@@ -451,6 +451,9 @@ static int perform(struct invocation *invocation)
         return help_print_version();
     if (options->is_help_wanted)
         return help_print(command);
+    /* Before anything else that needs one says so in its own words. */
+    if (command->uses_store && !is_for_guard(options) && !fds_need_room(&error))
+        return say_error(&error);
     if (command->reads_config && !is_for_guard(options)) {
         int code = command->takes_argv ? settle_run(invocation) : settle(options);
         if (code != 0)
