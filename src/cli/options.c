@@ -110,7 +110,7 @@ static bool is_typed(const struct setting *setting, const char *typed)
 /* The row of getopt_long's answer; NULL when it is that of none. */
 static const struct setting *row_of(const struct parsing *parsing, int answer)
 {
-    if (answer >= FIRST_ROW)
+    if (answer >= FIRST_ROW && parsing->rows != NULL)
         return parsing->rows[answer - FIRST_ROW];
     for (size_t i = 0; i < parsing->count; i++)
         if (parsing->rows[i]->letter != '\0' && parsing->rows[i]->letter == answer)

@@ -197,7 +197,7 @@ static bool spawn_guard(pid_t *ret_pid, const struct command_spec *spec, const s
 bool command_link_open(struct command_link *ret_link, const struct command_spec *spec,
                        const struct command_output_ends *output, struct error *err)
 {
-    struct ends ends;
+    struct ends ends = {-1, -1, -1, -1, -1};
     if (!open_ends(&ends, spec, output, err))
         return false;
     bool is_spawned = spawn_guard(&ret_link->guard, spec, &ends, output, err);

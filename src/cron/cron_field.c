@@ -263,7 +263,7 @@ static bool read_last_day(struct item *item)
 
 static bool read_from_value(struct item *item)
 {
-    int value;
+    int value = 0;
     if (!read_value(item, &value))
         return false;
     if (take(item, '-'))

@@ -187,7 +187,7 @@ static bool bad_count(struct span text, struct span fields[], size_t count, stru
 static bool parse_calendar(struct span text, const char *key, struct cron *ret_cron,
                            struct error *err)
 {
-    struct span fields[FIELDS_MAX];
+    struct span fields[FIELDS_MAX] = {{NULL, 0}};
     size_t count = split(text, fields);
     if (strchr("\"'`", text.from[0]) != NULL && text.length > 1 &&
         text.from[text.length - 1] == text.from[0])

@@ -136,7 +136,7 @@ bool zone_file_parse(const unsigned char *bytes, size_t length, struct zone *zon
                      struct error *err)
 {
     struct reader reader = {bytes, length};
-    struct header header;
+    struct header header = {0};
     if (!read_header(&reader, &header, err))
         return false;
     if (header.version < '2')

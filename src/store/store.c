@@ -127,7 +127,7 @@ static struct store_request *end_service(struct store *store)
     struct store_request *list = store->serving;
     if (store->batch != NULL)
         list = store_batch_dissolve(store->batch);
-    else
+    else if (list != NULL)
         list->next = NULL;
     store->serving = NULL;
     store->batch = NULL;
@@ -226,7 +226,7 @@ static void leave_batch(struct store *store, struct store_request *member)
 /* Takes it from wherever it is. */
 static void detach(struct store *store, struct store_request *request)
 {
-    if (request->batch != NULL && store->serving->sent_boot_ms != 0) {
+    if (request->batch != NULL && request->batch->request.sent_boot_ms != 0) {
         leave_batch(store, request);
         return;
     }
