@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: ISC */
+#include "base/mem.h"
 #include "check.h"
+#include "cron/zone_file.h"
 #include "cron/zone_instant.h"
+#include "cron/zone_rule.h"
 #include "zones.h"
 
 #include <stdio.h>
@@ -12,6 +15,7 @@
 
 #define FIRST_S (-INT64_C(2208988800)) /* 1900 */
 #define LAST_S  INT64_C(7258118400)    /* 2200 */
+#define FAR_S   INT64_C(32503680000)   /* 3000 */
 
 /* ---- against the C library's own reader ---- */
 
@@ -45,7 +49,7 @@ static void check_zone(const char *name)
             break;
     }
     for (int i = 0; i < 200; i++)
-        check_instant(name, zone, zones_random(FIRST_S, LAST_S));
+        check_instant(name, zone, zones_random(FIRST_S, i % 2 == 0 ? LAST_S : FAR_S));
 }
 
 static void every_zone__is_as_the_c_library_reads_it__from_1900_to_2200(void **state)
@@ -56,6 +60,45 @@ static void every_zone__is_as_the_c_library_reads_it__from_1900_to_2200(void **s
     assert_true(count > 400);
     for (size_t i = 0; i < count; i++)
         check_zone(names[i]);
+}
+
+static const char *const rules[] = {"CET-1CEST,M3.5.0,M10.5.0/3",
+                                    "EST5EDT,M3.2.0/2,M11.1.0/2",
+                                    "AEST-10AEDT,M10.1.0,M4.1.0/3",
+                                    "AAA3BBB,J59,J60/3:30:15",
+                                    "AAA3BBB,58/4,59",
+                                    "<-0330>3:30<-02>2,M1.1.6,M12.5.6",
+                                    "XXX-5:45"};
+
+static void rules__are_as_the_c_library_reads_them(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CASE_COUNT(rules); i++) {
+        struct error error;
+        struct zone *zone = mem_alloc(sizeof *zone);
+        assert_true(zone_rule_apply(zone, rules[i], &error));
+        zones_use(rules[i]);
+        for (int k = 0; k < 2000; k++)
+            check_instant(rules[i], zone, zones_random(0, k % 2 == 0 ? LAST_S : FAR_S));
+        for (int64_t day = 0; day < 8 * 366; day++)
+            check_instant(rules[i], zone, day * 86400 + 43200);
+        zone_file_free(zone);
+    }
+}
+
+/* RFC 8536, 3.3.1. */
+static void summer_time_that_never_ends__has_one_offset(void **state)
+{
+    (void)state;
+    struct error error;
+    struct zone_span span;
+    struct zone *zone = mem_alloc(sizeof *zone);
+    assert_true(zone_rule_apply(zone, "XXX3EDT4,0/0,J365/23", &error));
+    for (int k = 0; k < 10000; k++) {
+        zone_span_at(zone, zones_random(0, FAR_S), &span);
+        assert_int_equal(span.offset_s, -4 * 3600);
+    }
+    zone_file_free(zone);
 }
 
 /* ---- names ---- */
@@ -164,6 +207,37 @@ static void files_that_are_cut_short__are_refused_at_any_length(void **state)
     unsetenv("TZDIR");
 }
 
+/* Version 1: two changes, two types, one abbreviation. */
+static unsigned char small[] = {
+    'T', 'Z', 'i', 'f', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  0,  0, 0, 0,   0,   0,   0, 0, 0,
+    0,   0,   0,   0,   0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0,  2,  0, 0, 0,   4,   0,   0, 1, 0,
+    0,   0,   2,   0,   1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 14, 16, 0, 0, 'A', 'B', 'C', 0};
+
+static void check_small(bool is_good, const char *said)
+{
+    struct error error = {0};
+    struct zone *zone = mem_alloc(sizeof *zone);
+    assert_int_equal(zone_file_parse(small, sizeof small, zone, &error), is_good);
+    assert_non_null(strstr(error.text, said));
+    zone_file_free(zone);
+}
+
+static void changes_that_are_not_in_order__are_refused(void **state)
+{
+    (void)state;
+    unsigned char *first = small + 44, *second = small + 48;
+    memcpy(first, "\0\0\1\0", 4);
+    memcpy(second, "\0\0\1\1", 4);
+    check_small(true, "");
+    memcpy(second, "\0\0\1\0", 4);
+    check_small(false, "not in order");
+    memcpy(second, "\0\0\0\1", 4);
+    check_small(false, "not in order");
+    memcpy(second, "\0\0\1\1", 4);
+    small[53] = 2;
+    check_small(false, "leads nowhere");
+}
+
 /* ---- local time ---- */
 
 static const struct {
@@ -246,9 +320,12 @@ int main(void)
         /* the first: while nothing is read yet */
         cmocka_unit_test(without_zone_data__it_says_so__and_utc_is_there),
         cmocka_unit_test(every_zone__is_as_the_c_library_reads_it__from_1900_to_2200),
+        cmocka_unit_test(rules__are_as_the_c_library_reads_them),
+        cmocka_unit_test(summer_time_that_never_ends__has_one_offset),
         cmocka_unit_test(names_that_are_none__are_refused_with_a_sentence),
         cmocka_unit_test(utc__is_known_by_its_clock_and_not_by_its_name),
         cmocka_unit_test(files_that_are_cut_short__are_refused_at_any_length),
+        cmocka_unit_test(changes_that_are_not_in_order__are_refused),
         cmocka_unit_test(local_times__have_none_one_or_two_instants),
         cmocka_unit_test(instants__are_read_and_written_in_a_zone),
     };
