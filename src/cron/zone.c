@@ -4,10 +4,12 @@
 #include "base/mem.h"
 #include "cron/zone_file.h"
 #include "cron/zone_rule.h"
+#include "cron/zone_spelling.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +17,7 @@
 
 #define ZONE_DATA      "/usr/share/zoneinfo"
 #define LOCALTIME      "/etc/localtime"
+#define TIMEZONE       "/etc/timezone"
 #define FILE_BYTES_MAX (1 << 16) /* the largest that is known has 4 KiB */
 #define NAME_MAX_BYTES 255
 #define NAME_CHARS                                                                                 \
@@ -100,6 +103,23 @@ static bool is_name(const char *name)
            name[0] != '/' && name[length - 1] != '/';
 }
 
+/* There is no file of that name. */
+static const struct zone *refuse_unknown(const char *name, struct error *err)
+{
+    TEXT_AUTODONE struct text spelling = TEXT_INIT;
+    const char *folder = data_folder();
+    if (!is_data_there())
+        error_set(err, ERROR_CONFIG,
+                  "time zone %s: there is no zone data in %s: install tzdata, or set TZDIR", name,
+                  folder);
+    else if (zone_spelling_find(folder, name, &spelling) && strcmp(name, spelling.bytes) != 0)
+        error_set(err, ERROR_CONFIG, "unknown time zone \"%s\": write %s", name, spelling.bytes);
+    else
+        error_set(err, ERROR_CONFIG, "unknown time zone \"%s\": there is no %s/%s", name, folder,
+                  name);
+    return NULL;
+}
+
 const struct zone *zone_find(const char *name, struct error *err)
 {
     if (strcmp(name, "UTC") == 0 || strcmp(name, "Etc/UTC") == 0)
@@ -115,15 +135,8 @@ const struct zone *zone_find(const char *name, struct error *err)
     struct zone *zone = read_file(path, err);
     if (zone != NULL)
         return keep(zone, name);
-    if (errno != ENOENT && errno != ENOTDIR && errno != EISDIR)
-        return NULL;
-    if (!is_data_there())
-        error_set(err, ERROR_CONFIG,
-                  "time zone %s: there is no zone data in %s: install tzdata, or set TZDIR", name,
-                  data_folder());
-    else
-        error_set(err, ERROR_CONFIG, "unknown time zone \"%s\": there is no %s", name, path);
-    return NULL;
+    bool is_unknown = errno == ENOENT || errno == ENOTDIR || errno == EISDIR;
+    return is_unknown ? refuse_unknown(name, err) : NULL;
 }
 
 const struct zone *zone_utc(void)
@@ -150,11 +163,37 @@ static const char *name_in(const char *path)
     return is_name(name) ? name : NULL;
 }
 
+static bool has_same_bytes(const char *path, const char *other)
+{
+    MEM_AUTOFREE unsigned char *bytes = mem_alloc(FILE_BYTES_MAX);
+    MEM_AUTOFREE unsigned char *others = mem_alloc(FILE_BYTES_MAX);
+    ssize_t length = read_whole(path, bytes);
+    return length > 0 && read_whole(other, others) == length &&
+           memcmp(bytes, others, (size_t)length) == 0;
+}
+
+/* Where /etc/localtime is a copy, Debian's /etc/timezone may say of what; "" when not. */
+static void read_name_of_copy(char ret_name[NAME_MAX_BYTES + 1])
+{
+    ret_name[0] = '\0';
+    FILE *file = fopen(TIMEZONE, "re");
+    bool is_read = file != NULL && fgets(ret_name, NAME_MAX_BYTES + 1, file) != NULL;
+    if (file != NULL)
+        fclose(file);
+    ret_name[is_read ? strcspn(ret_name, " \t\r\n") : 0] = '\0';
+    MEM_AUTOFREE char *path = mem_printf("%s/%s", data_folder(), ret_name);
+    if (!is_name(ret_name) || !has_same_bytes(LOCALTIME, path))
+        ret_name[0] = '\0';
+}
+
 static const struct zone *of_path(const char *path, struct error *err)
 {
-    char target[PATH_MAX];
+    char target[PATH_MAX], copied[NAME_MAX_BYTES + 1] = "";
     const char *name = realpath(path, target) != NULL ? name_in(target) : NULL;
-    const struct zone *named = name != NULL ? zone_find(name, err) : NULL;
+    if (name == NULL && strcmp(path, LOCALTIME) == 0)
+        read_name_of_copy(copied);
+    const struct zone *named =
+        name != NULL || copied[0] != '\0' ? zone_find(name != NULL ? name : copied, err) : NULL;
     if (named != NULL)
         return named;
     struct zone *zone = read_file(path, err);

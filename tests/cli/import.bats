@@ -83,7 +83,7 @@ GREETING = it's "here", $HOME \ and 100%
 EMPTY=
 0 0 * * * echo "$GREETING|${BASH_VERSION:+bash}|$EMPTY"
 GREETING='changed '
-HOME=/srv/app
+HOME=/srv
 CRON_TZ=Europe/Paris
 RANDOM_DELAY=10
 0 1 * * * echo "$GREETING|"
@@ -96,7 +96,7 @@ END
     expect_equal "$(perform echo-2)" 'changed |'
     expect_equal "$(setting echo timezone)" ''
     expect_equal "$(setting echo-2 timezone)" Europe/Paris
-    expect_equal "$(setting echo-2 cwd)" /srv/app
+    expect_equal "$(setting echo-2 cwd)" /srv
     expect_equal "$(setting echo-2 jitter)" 10m
     expect_equal "$(setting echo-3 timezone)" ''
     expect_equal "$(setting echo-3 shell)" ''

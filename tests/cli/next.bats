@@ -107,6 +107,20 @@ SLOT                  LOCAL
     expect_contains "$stderr" 'TZ: unknown time zone "Nowhere/City"'
 }
 
+@test "the host's zone has its name: by a link, by a copy that /etc/timezone names" {
+    on_host() { # COMMAND: sets up /etc; prints the zone that import writes down
+        echo '0 0 * * * true' | env -u TZ unshare --mount sh -c "
+            mount --make-rprivate / && mount -t tmpfs none /etc && $1 &&
+            exec '$(realpath "$LEASERUN")' import" | sed -n 's/^timezone = //p'
+    }
+    zones=/usr/share/zoneinfo
+    expect_equal "$(on_host "ln -s ..$zones/Asia/Tokyo /etc/localtime")" Asia/Tokyo
+    expect_equal "$(on_host "cp $zones/Asia/Tokyo /etc/localtime && echo Asia/Tokyo >/etc/timezone")" \
+        Asia/Tokyo
+    expect_equal "$(on_host "cp $zones/Asia/Tokyo /etc/localtime && echo Asia/Seoul >/etc/timezone")" ''
+    expect_equal "$(on_host "echo Asia/Tokyo >/etc/timezone")" ''
+}
+
 @test "no zone data on the host: the sentence says so, and UTC works all the same" {
     run --separate-stderr env TZDIR=/nonexistent "$LEASERUN" next --schedule '@daily' \
         --timezone Asia/Tokyo
