@@ -249,7 +249,8 @@ static const struct setting rows[] = {
         .argument = "USER",
         .example = "nobody",
         .help = "run the command as USER",
-        .manual = "With the groups of USER. leaserun itself must run as root.",
+        .manual = "A name or a number, with all groups of USER, a clean environment and the home "
+                  "of USER as its folder; leaserun itself must run as root.",
     },
     {
         .key = "group",
@@ -268,7 +269,7 @@ static const struct setting rows[] = {
         .argument = "FOLDER",
         .example = "/var/lib/report",
         .help = "run the command in FOLDER",
-        .manual = "Without it in leaserun's own.",
+        .manual = "Without it in leaserun's own, or with user in that user's home.",
     },
     {
         .key = "umask",
@@ -290,7 +291,7 @@ static const struct setting rows[] = {
         .check = check_env,
         .help = "variables of the command, NAME=VALUE words",
         .manual = "Quoted as in exec. They count over env-file, and that over leaserun's own "
-                  "environment.",
+                  "environment or, with user, over a clean one.",
     },
     {
         .key = "env-file",
@@ -312,8 +313,8 @@ static const struct setting rows[] = {
         .initial = "raw",
         .choices = output_choices,
         .help = "where stdout and stderr of the command go",
-        .manual = "raw is leaserun's own stdout and stderr; lines makes each line an entry of "
-                  "the log, with job, run and stream; discard drops them.",
+        .manual = "raw is leaserun's own stdout and stderr; lines makes each line an event of "
+                  "leaserun's log, with job, run and stream; discard drops them.",
     },
     {
         .option = "output-tail",
@@ -324,8 +325,8 @@ static const struct setting rows[] = {
         .argument = "SIZE",
         .initial = "0",
         .most = 1048576,
-        .help = "keep the last bytes of the output with the run",
-        .manual = "For output = lines or discard.",
+        .help = "tell the last bytes of the output when the run has ended",
+        .manual = "Where output is lines or discard.",
     },
 };
 const struct setting_rows settings_job = {rows, sizeof rows / sizeof rows[0]};
