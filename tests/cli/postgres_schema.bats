@@ -85,6 +85,39 @@ is_released() {
     await 10 is_released
 }
 
+# ---- a migration that does not go on ---------------------------------------------------------
+
+upkeep_locks() {
+    sql "select count(*) from pg_locks where locktype = 'advisory' and granted"
+}
+
+has_locks() { # NUMBER
+    [ "$(upkeep_locks)" -eq "$1" ]
+}
+
+@test "init is stopped in the middle of its transaction: it holds the lock no longer than its timeout" {
+    sql 'drop index leaserun.runs_once'
+    start psql -X -q -d "$STORE_URL" -c 'begin' -c 'update leaserun.runs set status = 1' -c '\! echo locked' \
+        -c 'select pg_sleep(60)'
+    writer=$PID
+    await 10 has_said "$writer" locked
+    start "$LEASERUN" init
+    freeze_at=$PID
+    await 10 has_locks 1
+    freeze "$freeze_at"
+    before=$(now_ms)
+    await 10 has_locks 0
+    [ $(($(now_ms) - before)) -lt 4000 ]
+    run -0 leaserun run --start-within 10s "$KEY" -- true
+    kill -CONT "$freeze_at"
+    finish "$freeze_at" 10
+    [ "$STATUS" -ne 0 ]
+    expect_contains "$(started_stderr "$freeze_at")" 55P03
+    kill "$writer"
+    sql "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(60)%' and pid <> pg_backend_pid()"
+    works init
+}
+
 # ---- found on the search path ----------------------------------------------------------------
 
 # The store's URL with a search_path for its sessions.

@@ -222,6 +222,61 @@ static void two_add_to_a_run__next_seq__orders_them_without_a_conflict(void **st
     PQfinish(second);
 }
 
+/* ---- purge ------------------------------------------------------------------------------- */
+
+static void purge(struct pg_fixture *fixture, int64_t slot_retention_ms)
+{
+    struct store_request request = {
+        .kind = STORE_PURGE,
+        .u.purge = {.lease_retention_ms = 1,
+                    .slot_retention_ms = slot_retention_ms,
+                    .run_retention_ms = 1},
+    };
+    pg_fixture_turn_ms(fixture, 20);
+    assert_int_equal(pg_client_ask(&fixture->clients[0], &request), STORE_ANSWERED);
+}
+
+static void old_run__purge__takes_its_steps_and_no_others(void **state)
+{
+    struct pg_fixture *fixture = *state;
+    struct pg_contender done = winner(fixture, pg_fixture_key(fixture));
+    struct pg_contender unfinished = winner(fixture, pg_fixture_key(fixture));
+    pg_person(fixture,
+              "INSERT INTO steps (run_id, seq, name, state, command_hash, call_nonce, fence, "
+              "attempts, started_at) SELECT run_id, n, 'step ' || n, 'done', '', '', 1, 1, now() "
+              "FROM runs, generate_series(1, 3) AS n WHERE run_id IN ('%s', '%s')",
+              done.run_id, unfinished.run_id);
+    pg_contender_give_back(&done, &fixture->clients[0], STORE_RELEASE);
+    purge(fixture, 1);
+    char sql[200];
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM steps WHERE run_id = '%s'", done.run_id);
+    assert_int_equal(pg_person_number(fixture, sql), 0);
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM steps WHERE run_id = '%s'", unfinished.run_id);
+    assert_int_equal(pg_person_number(fixture, sql), 3);
+}
+
+static void purged_key__purge__keeps_its_fence_as_long_as_slots(void **state)
+{
+    struct pg_fixture *fixture = *state;
+    const char *key = pg_fixture_key(fixture);
+    PGconn *job = open_job(fixture, "postgres");
+    struct pg_contender one = winner(fixture, key);
+    int64_t later = pass_on(fixture, key);
+    assert_string_equal(require_number(job, key, later), "");
+    pg_person(fixture, "UPDATE leases SET released = true, expires_at = now() WHERE key = '%s'",
+              key);
+    pg_person(fixture, "UPDATE runs SET outcome = 'failed', finished_at = now() WHERE key = '%s'",
+              key);
+    purge(fixture, 60000);
+    assert_int_equal(pg_person_number(fixture, "SELECT count(*) FROM leases WHERE released"), 0);
+    assert_string_equal(require_number(job, key, one.item.fence), "LR001");
+    purge(fixture, 1);
+    char sql[200];
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM fences WHERE key = '%s'", key);
+    assert_int_equal(pg_person_number(fixture, sql), 0);
+    PQfinish(job);
+}
+
 /* ---- trust ------------------------------------------------------------------------------- */
 
 static struct store_request ask(struct pg_fixture *fixture, const char *schema,
@@ -337,6 +392,8 @@ int main(void)
         cmocka_unit_test(waits_while_the_later_one_writes__require_fence__refuses),
         cmocka_unit_test(role_with_execute_alone__require_fence__serves_it_and_no_other),
         cmocka_unit_test(two_add_to_a_run__next_seq__orders_them_without_a_conflict),
+        cmocka_unit_test(old_run__purge__takes_its_steps_and_no_others),
+        cmocka_unit_test(purged_key__purge__keeps_its_fence_as_long_as_slots),
         cmocka_unit_test(another_function__init_and_inspection__refuse_it),
         cmocka_unit_test(another_owner__init_and_inspection__refuse_the_function),
         cmocka_unit_test(schema_renamed__init__refuses_until_the_functions_are_dropped),

@@ -92,7 +92,7 @@ static void ten_at_once__init__all_succeed(void **state)
     free(url);
 }
 
-static void reader_beside__init__fails_within_its_lock_timeout(void **state)
+static void another_init_beside__init__fails_within_its_lock_timeout(void **state)
 {
     struct pg_fixture *fixture = *state;
     pg_person(fixture, "BEGIN");
@@ -103,6 +103,35 @@ static void reader_beside__init__fails_within_its_lock_timeout(void **state)
     assert_int_equal(request.failure, FAILURE_CONFLICT);
     assert_string_equal(
         pg_person(fixture, "SELECT count(*) FROM pg_namespace WHERE nspname = 'another'"), "0");
+}
+
+/* What init creates on a table that is in use has to wait for those who write there. */
+static void writer_beside__init__fails_fast_and_a_lease_is_kept(void **state)
+{
+    struct pg_fixture *fixture = *state;
+    struct pg_contender one;
+    pg_contender_init(&one, pg_fixture_key(fixture));
+    assert_int_equal(pg_contender_claim(&one, &fixture->clients[0]), CLAIM_WON);
+    pg_person(fixture, "DROP INDEX runs_once");
+    pg_person(fixture, "BEGIN");
+    pg_person(fixture, "UPDATE runs SET status = 1 WHERE key = 'nobody''s'");
+    int64_t before = now_boot_ms();
+    struct store_request init = {.kind = STORE_INIT};
+    int keep = fixture->client_count;
+    pg_client_submit(pg_client_open(fixture, NULL, NULL), &init, 10000);
+    pg_fixture_turn_ms(fixture, 500);
+    assert_int_equal(pg_contender_renew(&one, &fixture->clients[0]).verdict, RENEW_RENEWED);
+    assert_int_equal(fixture->clients[keep].open_calls, 1);
+    pg_fixture_settle(fixture);
+    assert_in_range(now_boot_ms() - before, 0, 5000);
+    assert_int_equal(init.outcome, STORE_FAILED);
+    assert_int_equal(init.failure, FAILURE_CONFLICT);
+    pg_person(fixture, "COMMIT");
+    close_clients(fixture, keep);
+    init = ask(fixture, NULL, NULL, STORE_INIT);
+    assert_int_equal(init.outcome, STORE_ANSWERED);
+    assert_true(init.u.init.is_created);
+    pg_contender_give_back(&one, &fixture->clients[0], STORE_RELEASE);
 }
 
 static void reloptions__after_init__are_those_of_a_small_hot_table(void **state)
@@ -253,7 +282,8 @@ int main(void)
         cmocka_unit_test(everything_there__init__only_reads_and_changes_nothing),
         cmocka_unit_test(table_dropped__init__creates_that_one),
         cmocka_unit_test(ten_at_once__init__all_succeed),
-        cmocka_unit_test(reader_beside__init__fails_within_its_lock_timeout),
+        cmocka_unit_test(another_init_beside__init__fails_within_its_lock_timeout),
+        cmocka_unit_test(writer_beside__init__fails_fast_and_a_lease_is_kept),
         cmocka_unit_test(reloptions__after_init__are_those_of_a_small_hot_table),
         cmocka_unit_test(no_schema__inspection__says_so),
         cmocka_unit_test(no_uniqueness__init__refuses),

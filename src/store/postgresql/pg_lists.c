@@ -216,6 +216,13 @@ enum pg_next pg_recall_read(struct pg_task *task, const PGresult *result, struct
     "finished_at = GREATEST(run.started_at, !clock_timestamp()) "                                  \
     "FROM dead WHERE run.key {=} dead.key AND run.outcome IS NULL)"
 
+/* What has written is remembered for as long as slots are, and while there is a lease. A forgotten
+ * key's fence stays: those before it are refused for ever. */
+#define PURGE_FENCES                                                                               \
+    ", fences_gone AS (DELETE FROM @fences AS seen USING upkeep WHERE upkeep.lock_timeout "        \
+    "IS NOT NULL AND seen.seen_at {<} (!clock_timestamp() {-} #span($3::!int8)) "                  \
+    "AND NOT EXISTS (SELECT 1 FROM @leases AS lease WHERE lease.key {=} seen.key))"
+
 #define DELETE_BOTH(lease_condition, run_condition, also)                                          \
     UPKEEP ", dead AS MATERIALIZED (SELECT lease.key FROM upkeep CROSS JOIN @leases AS lease "     \
            "WHERE " lease_condition " ORDER BY lease.key FOR UPDATE OF lease SKIP LOCKED)"         \
@@ -224,11 +231,13 @@ enum pg_next pg_recall_read(struct pg_task *task, const PGresult *result, struct
            ", old AS MATERIALIZED (SELECT run.run_id FROM upkeep CROSS JOIN @runs AS run "         \
            "WHERE " run_condition " FOR UPDATE OF run SKIP LOCKED)"                                \
            ", runs_gone AS (DELETE FROM @runs AS run USING old "                                   \
-           "WHERE run.run_id {=} old.run_id AND " run_condition " RETURNING 1)" also               \
+           "WHERE run.run_id {=} old.run_id AND " run_condition " RETURNING run.run_id)"           \
+           ", steps_gone AS (DELETE FROM @steps AS step USING runs_gone "                          \
+           "WHERE step.run_id {=} runs_gone.run_id)" also                                          \
            " SELECT (SELECT !count(*) FROM leases_gone) AS leases_deleted, "                       \
            "(SELECT !count(*) FROM runs_gone) AS runs_deleted, #server"
 
-static const char purge_sql[] = DELETE_BOTH(IS_PURGEABLE, IS_OLD_RUN, "");
+static const char purge_sql[] = DELETE_BOTH(IS_PURGEABLE, IS_OLD_RUN, PURGE_FENCES);
 static const char forget_sql[] = DELETE_BOTH(IS_FORGETTABLE, IS_FORGOTTEN_RUN, CLOSE_UNFINISHED);
 
 void pg_purge_build(struct pg_task *task, struct pg_statement *statement)
