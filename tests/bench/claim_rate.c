@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /* How fast one connection claims and gives back many keys, and what that costs the server.
  *
- *     claim_rate floor|store|slots|losing URL KEYS SECONDS
+ *     claim_rate floor|record|store|slots|losing URL KEYS SECONDS
  *
  * floor: two prepared statements on a table of its own, the least that claiming and giving back
- * must send. store: leaserun's store, one request a key, all submitted at once as a scheduler does;
- * slots: the same with a slot for each claim; losing: claims of keys that another holds. Prints one
- * line: cycles, cycles a second, CPU of the server process in microseconds, bytes of WAL and
- * transaction ids, these three for each cycle, and the share of updates of leases that were HOT. */
+ * must send; record: the same with a record of each run. store: leaserun's store, one request a
+ * key, all submitted at once as a scheduler does; slots: the same with a slot for each claim;
+ * losing: claims of keys that another holds. Prints one line: cycles, cycles a second, CPU of the
+ * server process in microseconds, bytes of WAL and transaction ids, these three for each cycle. */
 #include "base/identity.h"
 #include "base/mem.h"
 #include "base/program.h"
@@ -57,7 +57,7 @@ static double ask_number(PGconn *person, const char *sql)
 }
 
 struct reading {
-    double cpu_us, wal_bytes, xids, updates, hot_updates;
+    double cpu_us, wal_bytes, xids;
 };
 
 /* The user and system time of a process, fields 14 and 15 of its stat, after the name. */
@@ -104,10 +104,11 @@ static void prepare(PGconn *connection, const char *name, const char *sql)
     PQclear(result);
 }
 
-static int execute(PGconn *connection, const char *name, const char *keys)
+static int execute(PGconn *connection, const char *name, const char *keys, const char *ids)
 {
-    const char *values[] = {keys, "floor"};
-    PGresult *result = PQexecPrepared(connection, name, 2, values, NULL, NULL, 0);
+    const char *values[] = {keys, "floor", ids};
+    int count = ids == NULL ? 2 : 3;
+    PGresult *result = PQexecPrepared(connection, name, count, values, NULL, NULL, 0);
     if (PQresultStatus(result) != PGRES_TUPLES_OK && PQresultStatus(result) != PGRES_COMMAND_OK)
         die(name, PQerrorMessage(connection));
     int rows = PQntuples(result);
@@ -115,30 +116,56 @@ static int execute(PGconn *connection, const char *name, const char *keys)
     return rows;
 }
 
-static void run_floor(const char *url, int keys, double seconds)
+static void fill_array(struct text *array, int count, bool is_ids)
 {
-    PGconn *person = PQconnectdb(url), *connection = PQconnectdb(url);
-    struct text array = TEXT_INIT;
+    char id[IDENTITY_RUN_ID_MAX];
+    text_clear(array);
+    for (int i = 0; i < count; i++) {
+        identity_run_id(id);
+        text_add_char(array, i == 0 ? '{' : ',');
+        if (is_ids)
+            text_add(array, id);
+        else
+            text_addf(array, "floor %d", i);
+    }
+    text_add_char(array, '}');
+}
+
+static PGconn *open_floor(const char *url, bool has_record)
+{
+    PGconn *connection = PQconnectdb(url);
     PQclear(PQexec(connection, "SET client_min_messages = warning"));
     PQclear(PQexec(connection, FLOOR_TABLE));
-    prepare(connection, "claim", FLOOR_CLAIM_ALL);
-    prepare(connection, "release", FLOOR_RELEASE_ALL);
-    for (int i = 0; i < keys; i++)
-        text_addf(&array, "%sfloor %d", i == 0 ? "{" : ",", i);
-    text_add_char(&array, '}');
-    int pid = PQbackendPID(connection), cycles = 0;
-    execute(connection, "claim", text_string(&array));
-    execute(connection, "release", text_string(&array));
-    struct reading before = read_server(person, pid);
-    double start = now_s(), end = start;
-    for (; end - start < seconds; end = now_s()) {
-        if (execute(connection, "claim", text_string(&array)) != keys)
+    PQclear(PQexec(connection, RECORD_TABLE));
+    prepare(connection, "claim", has_record ? RECORD_CLAIM_ALL : FLOOR_CLAIM_ALL);
+    prepare(connection, "release", has_record ? RECORD_RELEASE_ALL : FLOOR_RELEASE_ALL);
+    return connection;
+}
+
+static void run_floor(const char *url, int keys, double seconds, bool has_record)
+{
+    PGconn *person = PQconnectdb(url), *connection = open_floor(url, has_record);
+    struct text names = TEXT_INIT, ids = TEXT_INIT;
+    fill_array(&names, keys, false);
+    int pid = PQbackendPID(connection), cycles = -keys;
+    struct reading before = {0};
+    double start = 0, end = 0;
+    do {
+        fill_array(&ids, keys, true);
+        const char *run_ids = has_record ? text_string(&ids) : NULL;
+        if (execute(connection, "claim", text_string(&names), run_ids) != keys)
             die("floor", "a key was not won");
-        execute(connection, "release", text_string(&array));
+        execute(connection, "release", text_string(&names), run_ids);
+        if (cycles < 0) { /* the first round makes the rows */
+            before = read_server(person, pid);
+            start = now_s();
+        }
         cycles += keys;
-    }
+        end = now_s();
+    } while (end - start < seconds);
     print_line(person, pid, &before, cycles, end - start);
-    text_done(&array);
+    text_done(&names);
+    text_done(&ids);
     PQfinish(connection);
     PQfinish(person);
 }
@@ -274,8 +301,9 @@ int main(int argc, char **argv)
     int keys = atoi(argv[3]);
     double seconds = atof(argv[4]);
     bench.has_slots = strcmp(argv[1], "slots") == 0;
-    if (strcmp(argv[1], "floor") == 0)
-        run_floor(argv[2], keys, seconds);
+    bool has_record = strcmp(argv[1], "record") == 0;
+    if (has_record || strcmp(argv[1], "floor") == 0)
+        run_floor(argv[2], keys, seconds, has_record);
     else
         run_store(argv[2], keys, seconds, strcmp(argv[1], "losing") == 0);
     return 0;

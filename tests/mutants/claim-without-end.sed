@@ -1,5 +1,5 @@
 # a claim may win however late it arrives (P5)
-# file: src/store/postgresql/pg_claim.c src/store/postgresql/pg_quick.c
+# file: src/store/postgresql/pg_claim.c src/store/postgresql/pg_quick.c src/store/postgresql/pg_plain.c
 # caught by: store contract claim
 # caught by: faults 36 60
 s/ OR now {>} not_after THEN 'raced' "/ THEN 'raced' "/

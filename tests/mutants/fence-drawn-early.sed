@@ -1,4 +1,4 @@
 # the fence is what was drawn before the wait for the row's lock (P2)
-# file: src/store/postgresql/pg_claim.c src/store/postgresql/pg_quick.c
+# file: src/store/postgresql/pg_claim.c src/store/postgresql/pg_quick.c src/store/postgresql/pg_plain.c
 # caught by: unit pg_leases
 s/GREATEST(!nextval(@@fence_seq), lease.fence {+} 1)/EXCLUDED.fence/

@@ -171,7 +171,7 @@ static void batch__losing_to_live_leases__no_wal_and_no_xid(void **state)
     int64_t lsn_after = pg_person_number(fixture, "SELECT pg_current_wal_insert_lsn() - '0/0'");
     assert_int_equal(pg_person_number(fixture, "SELECT pg_snapshot_xmax(pg_current_snapshot())"),
                      xid);
-    assert_in_range(lsn_after - lsn, 0, 200); /* what the server writes by itself */
+    assert_in_range(lsn_after - lsn, 0, 2000); /* by the server itself; each loser would add 96 */
     for (int i = 0; i < 100; i++)
         assert_int_equal(crowd.each[i].item.verdict, CLAIM_HELD);
 }

@@ -3,6 +3,7 @@
 #include "base/now.h"
 #include "base/text.h"
 #include "store/postgresql/pg_ops.h"
+#include "store/postgresql/pg_plain.h"
 #include "store/postgresql/pg_quick.h"
 #include "store/postgresql/pg_row.h"
 #include "store/postgresql/pg_sql.h"
@@ -25,17 +26,21 @@
  * or be given again after a purge. */
 
 static const char item_sql[] = /* $2: not_after; then one array for each column */
+    ", given AS MATERIALIZED (SELECT $3::!text[] AS keys, $4::!text[] AS holders, $5::!text[] AS "
+    "run_ids, $6::!text[] AS jobs, $7::!int4[] AS attempts, $8::!int8[] AS ttls, $9::!int8[] AS "
+    "holds, $10::!int8[] AS slots, $11::!int8[] AS start_withins, $12::!bool[] AS is_onces, "
+    "$13::!bool[] AS is_skippings, $14::!text[] AS fingerprints FROM settings WHERE "
+    "settings.lock_timeout IS NOT NULL)"
     ", item AS MATERIALIZED ("
     "SELECT i.n, i.key, i.holder, i.run_id, i.job, i.attempt, i.ttl_ms, i.hold_ms, "
     "i.start_within_ms, i.is_once, i.is_skipping, i.fingerprint, #instant(i.slot_us) AS slot, "
     "#instant($2::!int8) AS not_after, !clock_timestamp() AS now "
-    "FROM settings CROSS JOIN ROWS FROM (!unnest($3::!text[]), !unnest($4::!text[]), "
-    "!unnest($5::!text[]), !unnest($6::!text[]), !unnest($7::!int4[]), !unnest($8::!int8[]), "
-    "!unnest($9::!int8[]), !unnest($10::!int8[]), !unnest($11::!int8[]), !unnest($12::!bool[]), "
-    "!unnest($13::!bool[]), !unnest($14::!text[])) "
-    "WITH ORDINALITY AS i (key, holder, run_id, job, attempt, ttl_ms, hold_ms, slot_us, "
-    "start_within_ms, is_once, is_skipping, fingerprint, n) WHERE settings.lock_timeout IS NOT "
-    "NULL)";
+    "FROM given CROSS JOIN ROWS FROM (!unnest(given.keys), !unnest(given.holders), "
+    "!unnest(given.run_ids), !unnest(given.jobs), !unnest(given.attempts), !unnest(given.ttls), "
+    "!unnest(given.holds), !unnest(given.slots), !unnest(given.start_withins), "
+    "!unnest(given.is_onces), !unnest(given.is_skippings), !unnest(given.fingerprints)) WITH "
+    "ORDINALITY AS i (key, holder, run_id, job, attempt, ttl_ms, hold_ms, slot_us, "
+    "start_within_ms, is_once, is_skipping, fingerprint, n))";
 
 static const char look_sql[] =
     ", look AS MATERIALIZED ("
@@ -47,8 +52,8 @@ static const char look_sql[] =
     "lease.expires_at {>} (item.now {+} #span(lease.ttl_ms)) AS is_too_long, "
     "own.run_id AS own_run_id, own.outcome AS own_outcome, "
     "other.run_id AS slot_run_id, other.outcome AS slot_outcome, "
-    "CASE WHEN item.is_once THEN EXISTS (SELECT 1 FROM @runs AS once WHERE once.is_once "
-    "AND once.key {=} item.key AND once.outcome {=} 'succeeded') ELSE false END AS has_succeeded "
+    "CASE WHEN item.is_once THEN (SELECT true FROM @runs AS once WHERE once.is_once "
+    "AND once.key {=} item.key AND once.outcome {=} 'succeeded' LIMIT 1) END AS has_succeeded "
     "FROM item LEFT JOIN @leases AS lease ON lease.key {=} item.key "
     "LEFT JOIN @runs AS own ON own.run_id {=} item.run_id "
     "LEFT JOIN @runs AS other ON other.key {=} item.key AND other.slot {=} item.slot "
@@ -261,7 +266,6 @@ void pg_claim_build(struct pg_task *task, struct pg_statement *statement)
 {
     const struct store_request *request = task->request;
     struct text sql TEXT_AUTODONE = TEXT_INIT;
-    bool is_skipping = request->u.claim.count > 1 && task->step > 0;
     if (pg_wait_is_under_way(task)) {
         pg_wait_build(task, statement);
         return;
@@ -270,13 +274,17 @@ void pg_claim_build(struct pg_task *task, struct pg_statement *statement)
         pg_quick_build_claim(task, not_after_us(task), statement);
         return;
     }
+    if (pg_plain_fits_claim(task)) {
+        pg_plain_build_claim(task, not_after_us(task), statement);
+        return;
+    }
     text_add(&sql, "WITH #settings");
     text_add(&sql, item_sql);
     text_add(&sql, look_sql);
     text_add(&sql, judged_sql);
-    text_add(&sql, is_skipping ? lockable_sql : shortened_sql);
+    text_add(&sql, task->skips_locked ? lockable_sql : shortened_sql);
     text_add(&sql, won_sql);
-    text_add(&sql, is_skipping ? only_lockable_sql : "");
+    text_add(&sql, task->skips_locked ? only_lockable_sql : "");
     text_add(&sql, in_order_sql);
     text_add(&sql, runs_sql);
     text_add(&sql, answer_sql);
@@ -297,11 +305,14 @@ void pg_claim_build(struct pg_task *task, struct pg_statement *statement)
     add_texts(statement, request, get_fingerprint);
 }
 
-bool pg_claim_has_other_way(const struct pg_task *task, const char *sqlstate)
+/* 23505 of a short form: the run or the slot has a row already, which the whole form judges. */
+bool pg_claim_take_other_way(struct pg_task *task, const char *sqlstate)
 {
-    bool is_locked_batch =
-        task->request->u.claim.count > 1 && task->step == 0 && strcmp(sqlstate, "55P03") == 0;
-    return is_locked_batch || pg_quick_claim_has_other_way(task, sqlstate);
+    bool is_short = pg_quick_fits_claim(task) || pg_plain_fits_claim(task);
+    bool is_locked =
+        task->request->u.claim.count > 1 && !task->skips_locked && strcmp(sqlstate, "55P03") == 0;
+    task->skips_locked = task->skips_locked || is_locked;
+    return is_locked || (is_short && strcmp(sqlstate, "23505") == 0);
 }
 
 /* ---- reading ----------------------------------------------------------------------------- */
@@ -347,6 +358,8 @@ enum pg_next pg_claim_read(struct pg_task *task, const PGresult *result, struct 
         return pg_wait_read(task, result);
     if (pg_quick_fits_claim(task))
         return pg_quick_read_claim(task, result);
+    if (pg_plain_fits_claim(task))
+        return pg_plain_read_claim(task, result);
     if (PQntuples(result) != count) {
         error_set(err, ERROR_STORE, "the server answered %d of %d claims", PQntuples(result),
                   count);

@@ -197,12 +197,12 @@ static bool is_about_schema(const char *sqlstate)
     return strncmp(sqlstate, "42", 2) == 0 || strncmp(sqlstate, "3F", 2) == 0;
 }
 
-static bool has_other_way(const struct pg_task *task, const char *sqlstate)
+static bool take_other_way(struct pg_task *task, const char *sqlstate)
 {
     struct pg_foreign_work *work = task->work;
     if (pg_foreign_phase_is_own(work->phase)) {
         const struct pg_op *op = &pg_ops[work->own.request->kind];
-        if (op->has_other_way != NULL && op->has_other_way(&work->own, sqlstate))
+        if (op->take_other_way != NULL && op->take_other_way(&work->own, sqlstate))
             return work->own.step++, true;
     } else if (task->request->kind == STORE_RENEW && !work->is_skipping_locked &&
                strcmp(sqlstate, "55P03") == 0) {
@@ -219,6 +219,6 @@ struct pg_op pg_foreign_op(enum store_kind kind)
     op.check = check;
     op.build = build;
     op.read = read_answer;
-    op.has_other_way = has_other_way;
+    op.take_other_way = take_other_way;
     return op;
 }

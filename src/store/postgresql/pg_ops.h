@@ -21,6 +21,7 @@ struct pg_task {
     const struct pg_server *server;
     const PGconn *conn;
     int step;             /* of operations with several statements, from 0 */
+    bool skips_locked;    /* a batch in which a row is locked: the others go on without it */
     int64_t limit_ms;     /* what is left of the request's limit when the statement is built */
     struct pg_wait *wait; /* the connection's; NULL: there is none to listen on */
     int wait_step;        /* of a claim that was HELD (pg_wait.h) */
@@ -42,15 +43,21 @@ struct pg_op {
     bool (*check)(struct pg_task *task, struct error *err);
     void (*build)(struct pg_task *task, struct pg_statement *statement);
     enum pg_next (*read)(struct pg_task *task, const PGresult *result, struct error *err);
-    /* A refused statement that has another way (NULL: never): the next step is built instead. */
-    bool (*has_other_way)(const struct pg_task *task, const char *sqlstate);
+    /* Whether a refused statement has another way (NULL: never): chosen, and built as the next
+     * step. */
+    bool (*take_other_way)(struct pg_task *task, const char *sqlstate);
 };
 
 extern const struct pg_op pg_ops[STORE_KIND_COUNT];
 
 void pg_ops_done(struct pg_task *task);
 
-/* For the files that hold the rows. */
+/* For the files that hold the rows.
+ *
+ * Statements for many keys begin alike: settings, given (the arrays, as columns), item or look (a
+ * row for each key). Since given is a table to the planner, it knows nothing of the arrays' lengths
+ * and expects few rows, which it looks up by index. If it knew that there are 100 it would rather
+ * read a whole table of some thousand runs, or take the time to compile the statement. */
 
 /* The advisory lock (transaction level) of init and purge: "leaserun" as a number. */
 #define PG_OPS_UPKEEP_LOCK "7810756276995126638"
@@ -62,11 +69,11 @@ char *pg_ops_take_array(struct text *array);
 
 void pg_claim_build(struct pg_task *task, struct pg_statement *statement);
 enum pg_next pg_claim_read(struct pg_task *task, const PGresult *result, struct error *err);
-bool pg_claim_has_other_way(const struct pg_task *task, const char *sqlstate);
+bool pg_claim_take_other_way(struct pg_task *task, const char *sqlstate);
 
 void pg_renew_build(struct pg_task *task, struct pg_statement *statement);
 enum pg_next pg_renew_read(struct pg_task *task, const PGresult *result, struct error *err);
-bool pg_renew_has_other_way(const struct pg_task *task, const char *sqlstate);
+bool pg_renew_take_other_way(struct pg_task *task, const char *sqlstate);
 
 void pg_release_build(struct pg_task *task, struct pg_statement *statement);
 void pg_undo_build(struct pg_task *task, struct pg_statement *statement);

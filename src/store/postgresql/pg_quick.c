@@ -31,7 +31,7 @@ static const char claim_sql[] =
     "AND (SELECT NOT held.released OR held.revoked OR held.not_before {>} !clock_timestamp() "
     "FROM @leases AS held WHERE held.key {=} $3::!text) IS NOT TRUE "
     "ON CONFLICT (key) DO UPDATE SET holder = EXCLUDED.holder, run_id = EXCLUDED.run_id, "
-    "previous_run_id = lease.run_id, "
+    "previous_run_id = NULL, "
     "fence = GREATEST(!nextval(@@fence_seq), lease.fence {+} 1), attempt = 1, "
     "acquired_at = !clock_timestamp(), "
     "expires_at = !clock_timestamp() {+} $8::!interval, "
@@ -110,11 +110,6 @@ enum pg_next pg_quick_read_claim(struct pg_task *task, const PGresult *result)
     item->is_first_to_tell = false;
     item->previous_fingerprint[0] = '\0';
     return PG_NEXT_DONE;
-}
-
-bool pg_quick_claim_has_other_way(const struct pg_task *task, const char *sqlstate)
-{
-    return pg_quick_fits_claim(task) && strcmp(sqlstate, "23505") == 0;
 }
 
 bool pg_quick_fits_release(const struct pg_task *task)

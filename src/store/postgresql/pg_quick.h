@@ -9,8 +9,6 @@ bool pg_quick_fits_claim(const struct pg_task *task);
 void pg_quick_build_claim(struct pg_task *task, int64_t not_after_us,
                           struct pg_statement *statement);
 enum pg_next pg_quick_read_claim(struct pg_task *task, const PGresult *result);
-/* The run has a row already: a late duplicate, which the whole statement judges. */
-bool pg_quick_claim_has_other_way(const struct pg_task *task, const char *sqlstate);
 
 bool pg_quick_fits_release(const struct pg_task *task);
 void pg_quick_build_release(struct pg_task *task, struct pg_statement *statement);

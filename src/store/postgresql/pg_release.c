@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "store/postgresql/pg_ops.h"
+#include "store/postgresql/pg_plain.h"
 #include "store/postgresql/pg_quick.h"
 #include "store/postgresql/pg_row.h"
 #include "store/postgresql/pg_sql.h"
@@ -19,11 +20,14 @@
 
 static const char item_sql[] =
     "WITH #settings"
+    ", given AS MATERIALIZED (SELECT $2::!text[] AS keys, $3::!text[] AS holders, $4::!int8[] AS "
+    "fences, $5::!text[] AS run_ids, $6::!text[] AS outcomes, $7::!int4[] AS statuss FROM "
+    "settings WHERE settings.lock_timeout IS NOT NULL)"
     ", item AS MATERIALIZED (SELECT i.n, i.key, i.holder, i.fence, i.run_id, i.outcome, i.status "
-    "FROM settings CROSS JOIN ROWS FROM (!unnest($2::!text[]), !unnest($3::!text[]), "
-    "!unnest($4::!int8[]), !unnest($5::!text[]), !unnest($6::!text[]), !unnest($7::!int4[])) "
-    "WITH ORDINALITY AS i (key, holder, fence, run_id, outcome, status, n) "
-    "WHERE settings.lock_timeout IS NOT NULL)";
+    "FROM given CROSS JOIN ROWS FROM (!unnest(given.keys), !unnest(given.holders), "
+    "!unnest(given.fences), !unnest(given.run_ids), !unnest(given.outcomes), "
+    "!unnest(given.statuss)) WITH ORDINALITY AS i (key, holder, fence, run_id, outcome, status, "
+    "n))";
 
 /* Of the three answers: the rows lease and run are as they were before the statement. */
 
@@ -118,6 +122,8 @@ void pg_release_build(struct pg_task *task, struct pg_statement *statement)
 {
     if (pg_quick_fits_release(task))
         pg_quick_build_release(task, statement);
+    else if (pg_plain_fits_release(task))
+        pg_plain_build_release(task, statement);
     else
         build(task, release_sql, statement);
 }
@@ -136,6 +142,8 @@ enum pg_next pg_release_read(struct pg_task *task, const PGresult *result, struc
 {
     if (task->request->kind == STORE_RELEASE && pg_quick_fits_release(task))
         return pg_quick_read_release(task, result);
+    if (task->request->kind == STORE_RELEASE && pg_plain_fits_release(task))
+        return pg_plain_read_release(task, result);
     struct release_item *items = task->request->u.release.items;
     int count = (int)task->request->u.release.count;
     if (PQntuples(result) != count) {

@@ -18,10 +18,11 @@
 
 static const char item_sql[] =
     "WITH #settings"
-    ", item AS MATERIALIZED (SELECT i.n, i.key, i.holder, i.fence, i.ttl_ms "
-    "FROM settings CROSS JOIN ROWS FROM (!unnest($2::!text[]), !unnest($3::!text[]), "
-    "!unnest($4::!int8[]), !unnest($5::!int8[])) WITH ORDINALITY "
-    "AS i (key, holder, fence, ttl_ms, n) WHERE settings.lock_timeout IS NOT NULL)";
+    ", given AS MATERIALIZED (SELECT $2::!text[] AS keys, $3::!text[] AS holders, $4::!int8[] AS "
+    "fences, $5::!int8[] AS ttls FROM settings WHERE settings.lock_timeout IS NOT NULL)"
+    ", item AS MATERIALIZED (SELECT i.n, i.key, i.holder, i.fence, i.ttl_ms FROM given CROSS "
+    "JOIN ROWS FROM (!unnest(given.keys), !unnest(given.holders), !unnest(given.fences), "
+    "!unnest(given.ttls)) WITH ORDINALITY AS i (key, holder, fence, ttl_ms, n))";
 
 static const char plain_sql[] = ", renewed AS (UPDATE @leases AS lease SET ttl_ms = item.ttl_ms, "
                                 "expires_at = !clock_timestamp() {+} #span(item.ttl_ms) "
@@ -56,7 +57,7 @@ void pg_renew_build(struct pg_task *task, struct pg_statement *statement)
     struct text sql TEXT_AUTODONE = TEXT_INIT;
     struct text keys = TEXT_INIT, holders = TEXT_INIT, fences = TEXT_INIT, ttls = TEXT_INIT;
     text_add(&sql, item_sql);
-    text_add(&sql, task->step == 0 ? plain_sql : skipping_sql);
+    text_add(&sql, task->skips_locked ? skipping_sql : plain_sql);
     text_add(&sql, answer_sql);
     pg_array_begin(&keys);
     pg_array_begin(&holders);
@@ -77,9 +78,11 @@ void pg_renew_build(struct pg_task *task, struct pg_statement *statement)
     pg_statement_add(statement, pg_ops_take_array(&ttls));
 }
 
-bool pg_renew_has_other_way(const struct pg_task *task, const char *sqlstate)
+bool pg_renew_take_other_way(struct pg_task *task, const char *sqlstate)
 {
-    return task->step == 0 && strcmp(sqlstate, "55P03") == 0;
+    bool is_new = !task->skips_locked && strcmp(sqlstate, "55P03") == 0;
+    task->skips_locked = task->skips_locked || is_new;
+    return is_new;
 }
 
 struct verdict_row {

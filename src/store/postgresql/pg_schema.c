@@ -19,7 +19,9 @@ struct object {
 
 /* leases is small and hot. Half-full pages let every update stay in its page (HOT), no index but
  * the key's keeps that possible, and an end of the table that is never cut off takes no exclusive
- * lock. */
+ * lock. An update is logged from the first byte that it changes to the last: what changes together
+ * stands together, what hardly ever changes at the end. runs has room for the end of each run in
+ * the page of its beginning: without, both its indexes would get a second entry. */
 static const struct object objects[] = {
     {
         .name = "fence_seq",
@@ -35,14 +37,14 @@ static const struct object objects[] = {
                "    run_id !text COLLATE !\"C\" NOT NULL,\n"
                "    previous_run_id !text COLLATE !\"C\",\n"
                "    fence !int8 NOT NULL,\n"
-               "    attempt !int4 NOT NULL,\n"
+               "    slot !timestamptz,\n"
                "    acquired_at !timestamptz NOT NULL,\n"
-               "    expires_at !timestamptz NOT NULL,\n"
                "    not_before !timestamptz,\n"
+               "    expires_at !timestamptz NOT NULL,\n"
                "    released !bool NOT NULL,\n"
                "    revoked !bool NOT NULL,\n"
-               "    slot !timestamptz,\n"
                "    waited !bool NOT NULL DEFAULT false,\n"
+               "    attempt !int4 NOT NULL,\n"
                "    ttl_ms !int8 NOT NULL,\n"
                "    fingerprint !text COLLATE !\"C\"\n"
                ") WITH (fillfactor = 50, vacuum_truncate = off,\n"
@@ -66,7 +68,7 @@ static const struct object objects[] = {
                "    status !int4,\n"
                "    abandoned_by !text COLLATE !\"C\",\n"
                "    UNIQUE (key, slot)\n"
-               ") WITH (fillfactor = 80);\n",
+               ") WITH (fillfactor = 50);\n",
     },
     {
         .name = "runs_once", /* holds the few runs that succeed once */

@@ -167,8 +167,8 @@ static void refuse_task(struct pg_session *session, const PGresult *result)
     const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     struct error err = {0};
     bool is_question = session->question != PG_TRUST_NOTHING;
-    if (!is_question && op.has_other_way != NULL && sqlstate != NULL &&
-        op.has_other_way(task, sqlstate)) {
+    if (!is_question && op.take_other_way != NULL && sqlstate != NULL &&
+        op.take_other_way(task, sqlstate)) {
         task->step++;
         send_task(session);
         return;

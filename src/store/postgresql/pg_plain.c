@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: ISC */
+#include "store/postgresql/pg_plain.h"
+
+#include "base/mem.h"
+#include "store/postgresql/pg_row.h"
+#include "store/postgresql/pg_sql.h"
+
+#include <inttypes.h>
+
+/* Plain is a key that is new, or was released by a run that told its end, with its hold over, and a
+ * slot that is due and has no run. Each is judged again under the row's lock, by a fresh clock. The
+ * slot itself cannot be: a run that was written since makes the statement fail (23505). */
+static const char claim_sql[] =
+    "WITH #settings"
+    ", given AS MATERIALIZED (SELECT $3::!text[] AS keys, $4::!text[] AS holders, $5::!text[] AS "
+    "run_ids, $6::!text[] AS jobs, $7::!int8[] AS ttls, $8::!int8[] AS holds, $9::!int8[] AS "
+    "slots, $10::!int8[] AS untils, $11::!text[] AS fingerprints FROM settings WHERE "
+    "settings.lock_timeout IS NOT NULL)"
+    ", look AS MATERIALIZED (SELECT i.n, i.key, i.holder, i.run_id, i.job, i.ttl_ms, i.hold_ms, "
+    "i.fingerprint, #instant(i.slot_us) AS slot, held.fingerprint AS previous_fingerprint, "
+    "(held.key IS NULL OR (held.released AND NOT held.revoked "
+    "AND (held.not_before {>} !clock_timestamp()) IS NOT TRUE "
+    "AND (held.slot {=} #instant(i.slot_us)) IS NOT TRUE)) "
+    "AND (i.slot_us IS NULL "
+    "OR (#instant(i.slot_us) {<=} (!clock_timestamp() {+} '1 second'::!interval) "
+    "AND (#instant(i.until_us) {<} !clock_timestamp()) IS NOT TRUE "
+    "AND (SELECT true FROM @runs AS run WHERE run.key {=} i.key "
+    "AND run.slot {=} #instant(i.slot_us)) IS NOT TRUE)) AS is_plain "
+    "FROM given CROSS JOIN ROWS FROM (!unnest(given.keys), !unnest(given.holders), "
+    "!unnest(given.run_ids), !unnest(given.jobs), !unnest(given.ttls), !unnest(given.holds), "
+    "!unnest(given.slots), !unnest(given.untils), !unnest(given.fingerprints)) WITH ORDINALITY "
+    "AS i (key, holder, run_id, job, ttl_ms, hold_ms, slot_us, until_us, fingerprint, n) "
+    "LEFT JOIN @leases AS held ON held.key {=} i.key "
+    "WHERE !clock_timestamp() {<=} #instant($2::!int8) "
+    "AND !has_table_privilege(@@runs, 'SELECT') AND !has_table_privilege(@@runs, 'UPDATE'))"
+    ", won AS (INSERT INTO @leases AS lease (key, holder, run_id, fence, attempt, acquired_at, "
+    "expires_at, not_before, released, revoked, slot, ttl_ms, fingerprint) "
+    "SELECT look.key, look.holder, look.run_id, !nextval(@@fence_seq), 1, t.now, "
+    "t.now {+} #span(look.ttl_ms), t.now {+} #span(look.hold_ms), false, false, look.slot, "
+    "look.ttl_ms, look.fingerprint "
+    "FROM look CROSS JOIN LATERAL (SELECT !clock_timestamp() AS now) AS t "
+    "WHERE (SELECT !bool_and(look.is_plain) FROM look) ORDER BY look.key "
+    "ON CONFLICT (key) DO UPDATE SET holder = EXCLUDED.holder, run_id = EXCLUDED.run_id, "
+    "previous_run_id = NULL, "
+    "fence = GREATEST(!nextval(@@fence_seq), lease.fence {+} 1), attempt = 1, "
+    "acquired_at = !clock_timestamp(), "
+    "expires_at = !clock_timestamp() {+} #span(EXCLUDED.ttl_ms), "
+    "not_before = !clock_timestamp() {+} (EXCLUDED.not_before {-} EXCLUDED.acquired_at), "
+    "released = false, waited = false, slot = COALESCE(EXCLUDED.slot, lease.slot), ttl_ms = "
+    "EXCLUDED.ttl_ms, "
+    "fingerprint = COALESCE(EXCLUDED.fingerprint, lease.fingerprint) "
+    "WHERE !clock_timestamp() {<=} #instant($2::!int8) "
+    "AND lease.released AND NOT lease.revoked AND lease.holder {<>} EXCLUDED.holder "
+    "AND (lease.not_before {>} !clock_timestamp()) IS NOT TRUE "
+    "AND (lease.slot {=} EXCLUDED.slot) IS NOT TRUE "
+    "RETURNING lease.key, lease.fence, lease.acquired_at)"
+    ", started AS (INSERT INTO @runs (run_id, key, job, slot, is_once, fence, holder, attempt, "
+    "started_at) SELECT look.run_id, look.key, look.job, look.slot, false, won.fence, "
+    "look.holder, 1, won.acquired_at FROM won JOIN look ON look.key {=} won.key)"
+    " SELECT look.n, won.fence, look.previous_fingerprint, #server "
+    "FROM won JOIN look ON look.key {=} won.key";
+
+static const char release_sql[] =
+    "WITH #settings"
+    ", given AS MATERIALIZED (SELECT $2::!text[] AS keys, $3::!text[] AS holders, $4::!int8[] AS "
+    "fences, $5::!text[] AS run_ids, $6::!text[] AS outcomes, $7::!int4[] AS statuss FROM "
+    "settings WHERE settings.lock_timeout IS NOT NULL)"
+    ", item AS MATERIALIZED (SELECT i.* FROM given CROSS JOIN ROWS FROM (!unnest(given.keys), "
+    "!unnest(given.holders), !unnest(given.fences), !unnest(given.run_ids), "
+    "!unnest(given.outcomes), !unnest(given.statuss)) AS i (key, holder, fence, run_id, outcome, "
+    "status))"
+    ", freed AS (UPDATE @leases AS lease SET released = true, "
+    "expires_at = GREATEST(lease.acquired_at, LEAST(lease.expires_at, !clock_timestamp())) "
+    "FROM item WHERE lease.key {=} item.key AND lease.holder {=} item.holder "
+    "AND lease.fence {=} item.fence AND NOT lease.released RETURNING #wake)"
+    ", written AS (UPDATE @runs AS run SET outcome = item.outcome, status = item.status, "
+    "finished_at = GREATEST(run.started_at, !clock_timestamp()) FROM item "
+    "WHERE run.run_id {=} item.run_id AND run.fence {=} item.fence AND run.outcome IS NULL "
+    "RETURNING 1)"
+    " SELECT (SELECT !count(*) FROM freed) AS freed, (SELECT !count(*) FROM written) AS written, "
+    "#server";
+
+/* Adds each row's values, one for each column, and hands the columns over as arrays. */
+#define CLAIM_COLUMNS   9
+#define RELEASE_COLUMNS 6
+
+static void begin_columns(struct text *columns, int count)
+{
+    for (int c = 0; c < count; c++)
+        pg_array_begin(&columns[c]);
+}
+
+static void add_columns(struct pg_statement *statement, struct text *columns, int count)
+{
+    for (int c = 0; c < count; c++)
+        pg_statement_add(statement, pg_ops_take_array(&columns[c]));
+}
+
+/* ---- claim ------------------------------------------------------------------------------- */
+
+bool pg_plain_fits_claim(const struct pg_task *task)
+{
+    const struct claim_item *items = task->request->u.claim.items;
+    for (size_t i = 0; i < task->request->u.claim.count; i++)
+        if (items[i].attempt != 1 || items[i].is_once)
+            return false;
+    return task->step == 0;
+}
+
+static int64_t open_until_us(const struct claim_item *item)
+{
+    bool is_open_ended = item->slot_us == NO_INSTANT || item->start_within_ms < 0;
+    return is_open_ended ? NO_INSTANT : item->slot_us + item->start_within_ms * 1000;
+}
+
+void pg_plain_build_claim(struct pg_task *task, int64_t not_after_us,
+                          struct pg_statement *statement)
+{
+    struct text columns[CLAIM_COLUMNS] = {{0}};
+    begin_columns(columns, CLAIM_COLUMNS);
+    for (size_t i = 0; i < task->request->u.claim.count; i++) {
+        const struct claim_item *item = &task->request->u.claim.items[i];
+        struct text *column = columns;
+        pg_array_add_text(column++, item->key);
+        pg_array_add_text(column++, item->holder);
+        pg_array_add_text(column++, item->run_id);
+        pg_array_add_text(column++, item->job);
+        pg_array_add_int64(column++, item->ttl_ms);
+        pg_array_add_int64(column++, item->hold_ms > 0 ? item->hold_ms : NO_INSTANT);
+        pg_array_add_int64(column++, item->slot_us);
+        pg_array_add_int64(column++, open_until_us(item));
+        pg_array_add_text(column++, item->fingerprint);
+    }
+    statement->sql = pg_sql_expand(claim_sql, task->schema);
+    pg_statement_add(statement, pg_ops_lock_timeout(task));
+    pg_statement_add(statement, mem_printf("%" PRId64, not_after_us));
+    add_columns(statement, columns, CLAIM_COLUMNS);
+}
+
+static void reset(struct claim_item *item)
+{
+    item->verdict = CLAIM_RACED;
+    item->fence = item->wait_ms = item->abandoned_fence = 0;
+    item->held_since_us = NO_INSTANT;
+    item->is_on_hold = item->is_first_to_tell = false;
+    item->other[0] = item->abandoned[0] = item->previous_fingerprint[0] = '\0';
+}
+
+/* All looked plain: who was not won then was taken by others meanwhile. */
+enum pg_next pg_plain_read_claim(struct pg_task *task, const PGresult *result)
+{
+    struct claim_item *items = task->request->u.claim.items;
+    int64_t count = (int64_t)task->request->u.claim.count;
+    if (PQntuples(result) == 0)
+        return PG_NEXT_STEP;
+    for (int64_t i = 0; i < count; i++)
+        reset(&items[i]);
+    for (int row = 0; row < PQntuples(result); row++) {
+        int64_t n = pg_row_int64(result, row, "n", 0);
+        int64_t fence = pg_row_int64(result, row, "fence", 0);
+        if (n < 1 || n > count || fence <= 0)
+            continue;
+        items[n - 1].verdict = CLAIM_WON;
+        items[n - 1].fence = fence;
+        if (items[n - 1].fingerprint != NULL)
+            pg_row_copy_into(result, row, "previous_fingerprint", items[n - 1].previous_fingerprint,
+                             sizeof items[n - 1].previous_fingerprint);
+    }
+    return PG_NEXT_DONE;
+}
+
+/* ---- release ----------------------------------------------------------------------------- */
+
+bool pg_plain_fits_release(const struct pg_task *task)
+{
+    const struct release_item *items = task->request->u.release.items;
+    for (size_t i = 0; i < task->request->u.release.count; i++)
+        if (items[i].outcome == OUTCOME_NONE)
+            return false;
+    return task->step == 0 && task->request->u.release.count > 1;
+}
+
+void pg_plain_build_release(struct pg_task *task, struct pg_statement *statement)
+{
+    struct text columns[RELEASE_COLUMNS] = {{0}};
+    begin_columns(columns, RELEASE_COLUMNS);
+    for (size_t i = 0; i < task->request->u.release.count; i++) {
+        const struct release_item *item = &task->request->u.release.items[i];
+        struct text *column = columns;
+        pg_array_add_text(column++, item->key);
+        pg_array_add_text(column++, item->holder);
+        pg_array_add_int64(column++, item->fence);
+        pg_array_add_text(column++, item->run_id);
+        pg_array_add_text(column++, run_outcome_name(item->outcome));
+        pg_array_add_int64(column++, item->status < 0 ? NO_INSTANT : item->status);
+    }
+    statement->sql = pg_sql_expand(release_sql, task->schema);
+    pg_statement_add(statement, pg_ops_lock_timeout(task));
+    add_columns(statement, columns, RELEASE_COLUMNS);
+}
+
+/* Some were not ours, or released before: the whole statement, which may be repeated, says which.
+ */
+enum pg_next pg_plain_read_release(struct pg_task *task, const PGresult *result)
+{
+    struct release_item *items = task->request->u.release.items;
+    int64_t count = (int64_t)task->request->u.release.count;
+    if (pg_row_int64(result, 0, "freed", 0) != count ||
+        pg_row_int64(result, 0, "written", 0) != count)
+        return PG_NEXT_STEP;
+    for (int64_t i = 0; i < count; i++) {
+        items[i].verdict = RELEASE_RELEASED;
+        items[i].is_recorded = true;
+    }
+    return PG_NEXT_DONE;
+}
