@@ -182,8 +182,9 @@ enum release_verdict {
 
 /* STORE_RELEASE: expires and marks released where (key, holder, fence) match, and writes the
  * outcome where (run_id, fence) match and none is written: two conditions, one statement.
- * STORE_UNDO: the same for a claim that was won and not started: the run's row goes, the slot is
- * open again; fence 0: of a claim that was never answered, whatever its fence. STORE_FREE: by (key,
+ * STORE_UNDO: the same for a claim that was won and not started: the run is over without a trace in
+ * history, the slot is open again; fence 0: of a claim that was never answered, whatever its fence.
+ * A claim of the run that arrives after that is raced. STORE_FREE: by (key,
  * holder) alone; the run stays unfinished. */
 struct release_item {
     const char *key;

@@ -199,6 +199,58 @@ slot_won_by_an_unanswered_claim__undone_whatever_the_fence__claim_by_another__wi
     assert_int_equal(contender_renew(*state, &two, NULL), RENEW_RENEWED);
 }
 
+static void unanswered_claim_undone__it_arrives_after_anothers_run__wins_nothing(void **state)
+{
+    struct contender late = late_by(store_fixture_key(*state), 0, 60000);
+    assert_int_equal(contender_undo(*state, &late).verdict, RELEASE_NOT_OURS);
+    struct contender other = contender_winner(*state, late.item.key);
+    contender_release(*state, &other, OUTCOME_SUCCEEDED, 0);
+    assert_int_equal(contender_claim(*state, &late), CLAIM_RACED);
+    struct contender next = rival(&late); /* the slot is open */
+    assert_int_equal(contender_claim(*state, &next), CLAIM_WON);
+    size_t count;
+    store_fixture_last_run(*state, late.item.key, &count);
+    assert_int_equal(count, 2);
+}
+
+static void key_is_new__undone_before_its_claim_arrives__the_claim_wins_nothing(void **state)
+{
+    struct contender late = contender(store_fixture_key(*state));
+    contender_undo(*state, &late);
+    assert_int_equal(contender_claim(*state, &late), CLAIM_RACED);
+    bool exists;
+    store_fixture_lease(*state, late.item.key, &exists);
+    assert_false(exists);
+}
+
+static void won_and_undone__earlier_attempt_arrives_after_anothers_run__wins_nothing(void **state)
+{
+    struct contender one = late_by(store_fixture_key(*state), 0, 60000);
+    one.item.attempt = 2;
+    assert_int_equal(contender_claim(*state, &one), CLAIM_WON);
+    assert_true(contender_undo(*state, &one).is_recorded);
+    assert_true(contender_undo(*state, &one).is_recorded); /* repeated */
+    struct contender other = contender_winner(*state, one.item.key);
+    assert_string_equal(other.item.abandoned, "");
+    contender_release(*state, &other, OUTCOME_SUCCEEDED, 0);
+    for (one.item.attempt = 1; one.item.attempt <= 3; one.item.attempt++)
+        assert_int_equal(contender_claim(*state, &one), CLAIM_RACED);
+}
+
+static void undone_long_ago__purge__forgets_it_before_other_runs(void **state)
+{
+    struct contender one = contender(store_fixture_key(*state));
+    contender_undo(*state, &one);
+    store_fixture_wait_ms(*state, 20);
+    struct purge all = {.lease_retention_ms = FOREVER_MS,
+                        .slot_retention_ms = FOREVER_MS,
+                        .run_retention_ms = FOREVER_MS};
+    assert_int_equal(store_fixture_purge(*state, all).runs_deleted, 0);
+    all.lease_retention_ms = 0;
+    assert_true(store_fixture_purge(*state, all).runs_deleted > 0);
+    assert_int_equal(contender_claim(*state, &one), CLAIM_WON);
+}
+
 static void slot_done__claim_without_slot__leaves_it_done(void **state)
 {
     struct contender one = late_by(store_fixture_key(*state), 0, 60000);
@@ -242,6 +294,10 @@ int main(void)
         cmocka_unit_test(
             slot_won_by_an_unanswered_claim__undone_whatever_the_fence__claim_by_another__wins),
         cmocka_unit_test(slot_undone_and_won_by_another__undo_comes_again__changes_nothing),
+        cmocka_unit_test(unanswered_claim_undone__it_arrives_after_anothers_run__wins_nothing),
+        cmocka_unit_test(key_is_new__undone_before_its_claim_arrives__the_claim_wins_nothing),
+        cmocka_unit_test(won_and_undone__earlier_attempt_arrives_after_anothers_run__wins_nothing),
+        cmocka_unit_test(undone_long_ago__purge__forgets_it_before_other_runs),
         cmocka_unit_test(slot_done__claim_without_slot__leaves_it_done),
         cmocka_unit_test(slot_done__claim_of_an_older_one__is_won),
     };

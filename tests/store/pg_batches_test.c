@@ -176,6 +176,91 @@ static void batch__losing_to_live_leases__no_wal_and_no_xid(void **state)
         assert_int_equal(crowd.each[i].item.verdict, CLAIM_HELD);
 }
 
+/* ---- undone while the claim is under way ---------------------------------------------------- */
+
+static void undo(struct pg_client *client, struct store_request *request,
+                 struct release_item *ret_item, const struct pg_contender *one)
+{
+    *ret_item = (struct release_item){
+        .key = one->item.key, .holder = one->holder, .run_id = one->run_id, .status = -1};
+    *request =
+        (struct store_request){.kind = STORE_UNDO, .u.release = {.items = ret_item, .count = 1}};
+    pg_client_submit(client, request, 5000);
+}
+
+static void wait_for_lock(struct pg_fixture *fixture)
+{
+    while (pg_person_number(fixture, "SELECT count(*) FROM pg_locks WHERE NOT granted") == 0)
+        pg_fixture_turn_ms(fixture, 5);
+}
+
+/* By each form of the statement. */
+static void claim_waits_for_the_row__undone_meanwhile__wins_nothing(void **state)
+{
+    struct pg_fixture *fixture = *state;
+    struct pg_client *client = &fixture->clients[0];
+    struct pg_client *other = pg_client_open(fixture, NULL, NULL);
+    for (int form = 0; form < 3; form++) {
+        struct pg_contender before, late;
+        struct store_request request;
+        struct release_item undone;
+        pg_contender_init(&before, pg_fixture_key(fixture));
+        assert_int_equal(pg_contender_claim(&before, client), CLAIM_WON);
+        pg_contender_give_back(&before, client, STORE_RELEASE);
+        pg_contender_init(&late, before.item.key);
+        late.item.is_once = form == 1;
+        late.item.slot_us = form == 2 ? now_wall_us() : NO_INSTANT;
+        lock_row(fixture, late.item.key);
+        pg_contender_submit(&late, client);
+        wait_for_lock(fixture);
+        undo(other, &request, &undone, &late);
+        while (other->open_calls > 0)
+            pg_fixture_turn_ms(fixture, 1);
+        assert_int_equal(request.outcome, STORE_ANSWERED);
+        assert_true(undone.is_recorded);
+        pg_person(fixture, "COMMIT");
+        pg_fixture_settle(fixture);
+        assert_false(has_won(&late));
+        assert_string_equal(
+            pg_person(fixture, "SELECT released FROM leases WHERE key = '%s'", late.item.key), "t");
+    }
+    store_close(fixture->clients[--fixture->client_count].store, NULL, NULL);
+    pg_fixture_turn_ms(fixture, 1);
+}
+
+/* The person does what a claim does, slowly. */
+static void undo_waits_for_the_claim__committed_meanwhile__the_key_is_free(void **state)
+{
+    struct pg_fixture *fixture = *state;
+    struct pg_client *client = &fixture->clients[0];
+    struct pg_contender before, slow;
+    struct store_request request;
+    struct release_item undone;
+    pg_contender_init(&before, pg_fixture_key(fixture));
+    assert_int_equal(pg_contender_claim(&before, client), CLAIM_WON);
+    pg_contender_give_back(&before, client, STORE_RELEASE);
+    pg_contender_init(&slow, before.item.key);
+    pg_person(fixture, "BEGIN");
+    pg_person(
+        fixture,
+        "UPDATE leases SET holder = '%s', run_id = '%s', fence = fence + 1, released = false, "
+        "expires_at = now() + interval '1 hour' WHERE key = '%s'",
+        slow.holder, slow.run_id, slow.item.key);
+    pg_person(fixture,
+              "INSERT INTO runs (run_id, key, is_once, fence, holder, attempt, started_at) "
+              "VALUES ('%s', '%s', false, 1, '%s', 1, now())",
+              slow.run_id, slow.item.key, slow.holder);
+    undo(client, &request, &undone, &slow);
+    wait_for_lock(fixture);
+    pg_person(fixture, "COMMIT");
+    pg_fixture_settle(fixture);
+    assert_int_equal(undone.verdict, RELEASE_RELEASED);
+    assert_true(undone.is_recorded);
+    pg_contender_init(&before, slow.item.key);
+    assert_int_equal(pg_contender_claim(&before, client), CLAIM_WON);
+    assert_string_equal(before.item.abandoned, "");
+}
+
 /* ---- replicas ------------------------------------------------------------------------------ */
 
 #define REPLICAS 3
@@ -228,6 +313,8 @@ int main(void)
         cmocka_unit_test(one_row_locked__fifty_renewals__the_others_are_renewed),
         cmocka_unit_test(one_row_locked__fifty_releases__the_others_are_released),
         cmocka_unit_test(batch__losing_to_live_leases__no_wal_and_no_xid),
+        cmocka_unit_test(claim_waits_for_the_row__undone_meanwhile__wins_nothing),
+        cmocka_unit_test(undo_waits_for_the_claim__committed_meanwhile__the_key_is_free),
         cmocka_unit_test(replicas_claim_the_same_slots__each_slot_has_one_story),
     };
     return pg_fixture_run("postgresql batches", cases, CASE_COUNT(cases));

@@ -129,14 +129,19 @@ static const char in_order_sql[] =
     "IS NOT TRUE AND (lease.slot {=} EXCLUDED.slot) IS NOT TRUE)) "
     "RETURNING lease.key, lease.fence, lease.previous_run_id, lease.acquired_at)";
 
-/* closed: the unfinished run of a holder that is gone; told again when our reply was lost. */
+/* started: should the run's row have been written since the look, the statement fails (23505).
+ * again: the claim whose reply was lost. closed: the unfinished run of a holder that is gone; told
+ * again when our reply was lost. */
 static const char runs_sql[] =
     ", started AS ("
-    "INSERT INTO @runs AS run (run_id, key, job, slot, is_once, fence, holder, attempt, "
+    "INSERT INTO @runs (run_id, key, job, slot, is_once, fence, holder, attempt, "
     "started_at) SELECT j.run_id, j.key, j.job, j.slot, j.is_once, won.fence, j.holder, "
     "j.attempt, won.acquired_at FROM won JOIN judged AS j ON j.key {=} won.key "
-    "ON CONFLICT (run_id) DO UPDATE SET fence = EXCLUDED.fence, attempt = EXCLUDED.attempt "
-    "WHERE run.outcome IS NULL)"
+    "WHERE j.own_run_id IS NULL)"
+    ", again AS ("
+    "UPDATE @runs AS run SET fence = won.fence, attempt = j.attempt "
+    "FROM won JOIN judged AS j ON j.key {=} won.key "
+    "WHERE run.run_id {=} j.own_run_id AND run.outcome IS NULL)"
     ", closed AS ("
     "UPDATE @runs AS run SET outcome = 'abandoned', abandoned_by = j.run_id, "
     "finished_at = COALESCE(run.finished_at, GREATEST(run.started_at, !clock_timestamp())) "

@@ -80,6 +80,9 @@ enum pg_next pg_status_read(struct pg_task *task, const PGresult *result, struct
     return PG_NEXT_DONE;
 }
 
+/* What is left of a claim that was undone: no run of anything, and soon purged. */
+#define IS_UNDONE "COALESCE(run.outcome {=} 'not_started' AND run.started_at IS NULL, false) "
+
 /* ---- history ----------------------------------------------------------------------------- */
 
 #define LIST_NEWEST                                                                                \
@@ -91,7 +94,7 @@ enum pg_next pg_status_read(struct pg_task *task, const PGresult *result, struct
 static const char history_sql[] =
     "WITH t AS MATERIALIZED (SELECT #server), newest AS MATERIALIZED (SELECT run.*, "
     "COALESCE(run.started_at, run.finished_at) AS at FROM @runs AS run "
-    "WHERE $1::!text IS NULL OR run.key {=} $1 OR run.job {=} $1 "
+    "WHERE ($1::!text IS NULL OR run.key {=} $1 OR run.job {=} $1) AND NOT " IS_UNDONE
     "ORDER BY at DESC, run.run_id DESC LIMIT $2::!int8) " LIST_NEWEST;
 
 static const char slots_sql[] =
@@ -206,7 +209,8 @@ enum pg_next pg_recall_read(struct pg_task *task, const PGresult *result, struct
     "AND NOT " HAS_UNFINISHED_RUN " AND NOT " HAS_SUCCEEDED_ONCE ")"
 #define IS_OLD_RUN                                                                                 \
     "(run.outcome IS NOT NULL AND NOT (run.is_once AND run.outcome {=} 'succeeded') "              \
-    "AND run.finished_at {<} (!clock_timestamp() {-} #span($4::!int8)))"
+    "AND run.finished_at {<} (!clock_timestamp() {-} CASE WHEN " IS_UNDONE                         \
+    "THEN #span($2::!int8) ELSE #span($4::!int8) END))"
 #define IS_FORGETTABLE                                                                             \
     "(lease.key {=} $2::!text AND (lease.released OR lease.expires_at {<=} !clock_timestamp()))"
 #define IS_FORGOTTEN_RUN "(run.key {=} $2::!text AND run.outcome IS NOT NULL)"

@@ -51,18 +51,25 @@ static const char release_sql[] =
     "LEFT JOIN @leases AS lease ON lease.key {=} item.key "
     "LEFT JOIN @runs AS run ON run.run_id {=} item.run_id ORDER BY item.n";
 
-/* Fence 0: of a claim whose reply never came. Holder and run are new with every claim. */
+/* Fence 0: of a claim whose reply never came. Holder and run are new with every claim. What is left
+ * of the run is a row that says it is over: a claim of it that is still on its way meets it, and
+ * wins for nobody no more. It has no slot, so that the slot is open again, and no beginning. */
 static const char undo_sql[] =
     ", freed AS (UPDATE @leases AS lease SET slot = NULL, not_before = NULL, " ENDS_NOW
     " FROM item WHERE lease.key {=} item.key AND lease.holder {=} item.holder "
     "AND (item.fence {=} 0 OR lease.fence {=} item.fence) "
     "AND NOT lease.released RETURNING lease.key, #wake)"
-    ", undone AS (DELETE FROM @runs AS run USING item WHERE run.run_id {=} item.run_id "
-    "AND (item.fence {=} 0 OR run.fence {=} item.fence) AND run.outcome IS NULL "
+    ", undone AS (INSERT INTO @runs AS run (run_id, key, is_once, fence, holder, attempt, "
+    "finished_at, outcome) SELECT item.run_id, item.key, false, item.fence, item.holder, 0, "
+    "!clock_timestamp(), 'not_started' FROM item ORDER BY item.run_id "
+    "ON CONFLICT (run_id) DO UPDATE SET slot = NULL, started_at = NULL, "
+    "finished_at = EXCLUDED.finished_at, outcome = EXCLUDED.outcome "
+    "WHERE run.outcome IS NULL AND (EXCLUDED.fence {=} 0 OR run.fence {=} EXCLUDED.fence) "
     "RETURNING run.run_id)"
     " SELECT item.n, (freed.key IS NOT NULL OR (lease.holder {=} item.holder "
     "AND (item.fence {=} 0 OR lease.fence {=} item.fence))) AS is_released, "
-    "(undone.run_id IS NOT NULL OR run.run_id IS NULL) AS is_recorded, #server "
+    "(undone.run_id IS NOT NULL OR (run.outcome {=} 'not_started' "
+    "AND run.started_at IS NULL)) AS is_recorded, #server "
     "FROM item LEFT JOIN freed ON freed.key {=} item.key "
     "LEFT JOIN undone ON undone.run_id {=} item.run_id "
     "LEFT JOIN @leases AS lease ON lease.key {=} item.key "
@@ -138,6 +145,19 @@ void pg_free_build(struct pg_task *task, struct pg_statement *statement)
     build(task, free_sql, statement);
 }
 
+/* A claim may have been committed while the statement waited for its row in runs, too late for its
+ * look at the lease. Once more, to see it. */
+static bool may_have_missed(const struct pg_task *task, const PGresult *result)
+{
+    const struct release_item *items = task->request->u.release.items;
+    if (task->request->kind != STORE_UNDO || task->step > 0)
+        return false;
+    for (size_t i = 0; i < task->request->u.release.count; i++)
+        if (items[i].fence == 0 && !pg_row_bool(result, (int)i, "is_released"))
+            return true;
+    return false;
+}
+
 enum pg_next pg_release_read(struct pg_task *task, const PGresult *result, struct error *err)
 {
     if (task->request->kind == STORE_RELEASE && pg_quick_fits_release(task))
@@ -151,6 +171,8 @@ enum pg_next pg_release_read(struct pg_task *task, const PGresult *result, struc
                   count);
         return PG_NEXT_FAILED;
     }
+    if (may_have_missed(task, result))
+        return PG_NEXT_STEP;
     for (int i = 0; i < count; i++) {
         items[i].verdict =
             pg_row_bool(result, i, "is_released") ? RELEASE_RELEASED : RELEASE_NOT_OURS;

@@ -77,7 +77,7 @@ static bool mark_released(struct sqlite_link *link, const char *key, struct sqli
 }
 
 static bool read_outcome(struct sqlite_link *link, const struct release_item *item,
-                         bool *ret_exists, bool *ret_is_same)
+                         bool *ret_is_same)
 {
     sqlite3_stmt *statement = sqlite_link_statement(link, SQL_RUN_OUTCOME);
     if (statement == NULL)
@@ -87,8 +87,8 @@ static bool read_outcome(struct sqlite_link *link, const struct release_item *it
     enum sqlite_step step = sqlite_link_step(link, statement);
     if (step == SQLITE_STEP_FAILED)
         return false;
-    *ret_exists = step == SQLITE_STEP_ROW;
-    const char *outcome = *ret_exists ? (const char *)sqlite3_column_text(statement, 0) : NULL;
+    const char *outcome =
+        step == SQLITE_STEP_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
     *ret_is_same = outcome != NULL && strcmp(outcome, run_outcome_name(item->outcome)) == 0;
     sqlite3_reset(statement);
     return true;
@@ -96,7 +96,6 @@ static bool read_outcome(struct sqlite_link *link, const struct release_item *it
 
 static bool finish_run(struct sqlite_link *link, struct release_item *item)
 {
-    bool exists;
     item->is_recorded = false;
     if (item->outcome == OUTCOME_NONE || item->run_id == NULL)
         return true;
@@ -111,7 +110,7 @@ static bool finish_run(struct sqlite_link *link, struct release_item *item)
     if (!sqlite_link_run(link, statement))
         return false;
     item->is_recorded = sqlite3_changes(link->db) > 0;
-    return item->is_recorded || read_outcome(link, item, &exists, &item->is_recorded);
+    return item->is_recorded || read_outcome(link, item, &item->is_recorded);
 }
 
 static bool release_one(struct sqlite_link *link, struct release_item *item)
@@ -147,16 +146,19 @@ static bool last_slot(struct sqlite_link *link, const char *key, int64_t *ret_sl
 
 static bool undo_run(struct sqlite_link *link, struct release_item *item)
 {
-    bool exists, is_same;
+    struct release_item undone = *item;
+    undone.outcome = OUTCOME_NOT_STARTED;
     sqlite3_stmt *statement = sqlite_link_statement(link, SQL_RUN_UNDO);
     if (statement == NULL)
         return false;
     sqlite_link_text(statement, 1, item->run_id);
     sqlite3_bind_int64(statement, 2, item->fence);
-    if (!sqlite_link_run(link, statement) || !read_outcome(link, item, &exists, &is_same))
+    sqlite_link_text(statement, 3, item->key);
+    sqlite_link_text(statement, 4, item->holder);
+    sqlite3_bind_int64(statement, 5, sqlite_now().wall_us);
+    if (!sqlite_link_run(link, statement))
         return false;
-    item->is_recorded = !exists;
-    return true;
+    return read_outcome(link, &undone, &item->is_recorded);
 }
 
 static bool undo_one(struct sqlite_link *link, struct release_item *item)

@@ -4,6 +4,9 @@
 #include "base/now.h"
 #include "store/sqlite/sqlite_row.h"
 
+/* What is left of a claim that was undone: no run of anything. */
+#define IS_UNDONE "(outcome IS 'not_started' AND started_us IS NULL)"
+
 /* In the order of enum store_kind. A lease is read, judged by sqlite_liveness.c, and written back
  * whole, within one write transaction: nothing is decided in SQL that a clock or a process table
  * has to decide. */
@@ -48,8 +51,13 @@ const char *const sqlite_ops_sql[SQL_COUNT] = {
     [SQL_RUN_OUTCOME] = "SELECT outcome FROM main.runs WHERE run_id = ?1 AND ?2 IN (fence, 0)",
 
     /* undo */
-    [SQL_RUN_UNDO] = "DELETE FROM main.runs WHERE run_id = ?1 AND ?2 IN (fence, 0)"
-                     " AND outcome IS NULL",
+    /* what is left says that the run is over: a late claim of it meets it; see history, purge */
+    [SQL_RUN_UNDO] = "INSERT INTO main.runs"
+                     " (run_id, key, holder, attempt, fence, finished_us, is_once, outcome, status)"
+                     " VALUES (?1, ?3, ?4, 0, ?2, ?5, 0, 'not_started', -1)"
+                     " ON CONFLICT (run_id) DO UPDATE SET slot_us = NULL, started_us = NULL,"
+                     " finished_us = ?5, outcome = 'not_started'"
+                     " WHERE outcome IS NULL AND ?2 IN (fence, 0)",
     [SQL_LAST_SLOT] = "SELECT max(slot_us) FROM main.runs"
                       " WHERE key = ?1 AND slot_us IS NOT NULL",
 
@@ -57,7 +65,8 @@ const char *const sqlite_ops_sql[SQL_COUNT] = {
     [SQL_LEASES] = "SELECT key, " SQLITE_ROW_COLUMNS " FROM main.leases"
                    " WHERE ?1 IS NULL OR key = ?1 ORDER BY key",
     [SQL_RUNS] = "SELECT " RUN_COLUMNS " FROM main.runs"
-                 " WHERE ?1 IS NULL OR key = ?1 OR job = ?1 ORDER BY rowid DESC LIMIT ?2",
+                 " WHERE (?1 IS NULL OR key = ?1 OR job = ?1) AND NOT " IS_UNDONE
+                 " ORDER BY rowid DESC LIMIT ?2",
     [SQL_SLOTS] = "SELECT " RUN_COLUMNS " FROM main.runs"
                   " WHERE key = ?1 AND slot_us >= ?3 ORDER BY slot_us DESC LIMIT ?2",
     [SQL_OLDEST_SLOT] = "SELECT min(slot_us) FROM main.runs"
@@ -80,7 +89,7 @@ const char *const sqlite_ops_sql[SQL_COUNT] = {
                          " AND NOT EXISTS (SELECT 1 FROM main.runs"
                          " WHERE runs.key = leases.key AND is_once = 1 AND outcome = 'succeeded')",
     [SQL_RUNS_PURGE] = "DELETE FROM main.runs WHERE rowid IN (SELECT rowid FROM main.runs"
-                       " WHERE outcome IS NOT NULL AND finished_us < ?1"
+                       " WHERE outcome IS NOT NULL AND finished_us < iif(" IS_UNDONE ", ?3, ?1)"
                        " AND NOT (is_once = 1 AND outcome = 'succeeded') LIMIT ?2)",
     [SQL_LEASE_FORGET] = "DELETE FROM main.leases WHERE key = ?1",
     [SQL_RUNS_FORGET] = "DELETE FROM main.runs WHERE key = ?1 AND outcome IS NOT NULL",

@@ -27,11 +27,14 @@ static bool purge_runs(struct sqlite_link *link, struct purge *purge)
     sqlite3_stmt *statement = sqlite_link_statement(link, SQL_RUNS_PURGE);
     if (statement == NULL)
         return false;
-    int64_t before_us = sqlite_now().wall_us - purge->run_retention_ms * 1000;
+    int64_t now_us = sqlite_now().wall_us;
+    int64_t before_us = now_us - purge->run_retention_ms * 1000;
+    int64_t undone_before_us = now_us - purge->lease_retention_ms * 1000;
     int deleted;
     do {
         sqlite3_bind_int64(statement, 1, before_us);
         sqlite3_bind_int64(statement, 2, RUNS_EACH);
+        sqlite3_bind_int64(statement, 3, undone_before_us);
         if (!sqlite_link_run(link, statement))
             return false;
         deleted = sqlite3_changes(link->db);
