@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Claims, and the messages that end a mandate (release, undo, free), over a network that delays,
+/* Claims, and the messages that end a mandate (release, undo), over a network that delays,
  * drops, doubles and reorders them. Every client makes one run, under a holder of its own; it may
  * ask again with a higher attempt when an answer does not come, and may die at any moment.
  *
@@ -18,13 +18,15 @@
  * reach: nth[0] == 2 && phase[0] == RUNNING && row_fence == 2 -- an answer was lost and the run won again
  * reach: phase[0] == RUNNING && phase[1] == OVER && fence[1] == 1 && copies[2] > 0 -- a key changes hands while a duplicate of the last holder's claim flies
  * reach: LEASE_LIVE && row_holder == 1 && phase[0] == OVER && gone_for[0] == 0 -- a claim wins for a client that has gone
- * reach: ending[0] == UNDO && LEASE_LIVE && row_holder == 1 && row_fence > fence[0] -- (a limit) an undone run leaves no row: after another's mandate an earlier attempt may still win, for nobody, within its limit
+ * reach: ending[0] == NO_END && is_over[0] && !row_exists && copies[0] > 0 -- a claim is undone before it arrives
+ * reach: is_over[0] && row_holder == 2 && row_released && copies[0] > 0 -- a claim that was undone still flies when another's mandate is over
  *
  * mutant NO_ATTEMPT breaks P5_healthy_run_lives: the same holder wins again whatever the attempt
  * mutant FENCE_KEPT breaks P2_fence_grows: the fence does not advance when the same holder claims again
  * mutant EXCLUDED_FENCE breaks P2_fence_grows: the fence is drawn before the row's lock
  * mutant NO_NOT_AFTER breaks P7_nobody_holds_for_long: a claim may win at any later time
  * mutant REWON_AFTER_RELEASE breaks P5_over_is_over: a late duplicate wins after the release
+ * mutant UNDONE_WITHOUT_TRACE breaks P5_over_is_over: an undone run leaves no row
  * mutant NO_RUN_ROW breaks P5_over_is_over: only the lease's row is asked, not the run's
  * mutant RELEASE_BY_KEY breaks P5_others_untouched: a release names only the key
  * mutant RACED_IS_HELD breaks P4_held_is_true: a write that lost a race is told as held
@@ -36,7 +38,7 @@ hidden byte P1_exclusion;             /* two mandates' commands never run togeth
 hidden byte P4_held_is_true;          /* held is told only when another held the key */
 hidden byte P5_others_untouched;      /* a message changes nothing of another's live mandate */
 hidden byte P5_healthy_run_lives;     /* no late or doubled message takes the lease of a run within its deadline */
-hidden byte P5_over_is_over;          /* a run that was released never holds the key again */
+hidden byte P5_over_is_over;          /* a run that was released or undone never holds the key again */
 hidden byte P6_dead_before_expiry;    /* a command has ended before its lease is over */
 hidden byte P7_nobody_holds_for_long; /* a lease outlives its client by no more than the claim's limit and a ttl */
 hidden byte P0_comes_to_rest;         /* no deadlock: all ends with the key free and nothing under way */
@@ -57,7 +59,7 @@ hidden byte P0_comes_to_rest;         /* no deadlock: all ends with the key free
 
 mtype:phases = { IDLE, ASKING, RUNNING, OVER };
 mtype:answers = { NONE, WON, HELD, RACED };
-mtype:ends = { NO_END, RELEASE, UNDO, FREE };
+mtype:ends = { NO_END, RELEASE, UNDO, UNDO_UNANSWERED };
 
 mtype:phases phase[CLIENTS] = IDLE;
 mtype:answers answer[CLIENTS] = NONE; /* to the attempt that the client waits for */
@@ -67,7 +69,8 @@ byte nth[CLIENTS], fence[CLIENTS];
 byte sent_left[CLIENTS]; /* the deadline that the attempt would give, counted from before it was sent */
 byte deadline[CLIENTS];
 byte gone_for[CLIENTS];
-bool is_released[CLIENTS]; /* the run's row has its outcome */
+bool is_over[CLIENTS]; /* the run's row has its outcome */
+bool has_ended[CLIENTS]; /* it was released or undone, whatever the rows say */
 
 byte copies[CLAIMS]; /* on their way */
 byte not_after[CLAIMS];
@@ -137,7 +140,7 @@ end:
         check_healthy() }
     :: d_step { answer[i] == WON -> end_with(i, UNDO) } /* too late, a shutdown, or it cannot start */
     :: d_step { answer[i] == HELD -> end_with(i, NO_END) }
-    :: d_step { phase[i] == ASKING && answer[i] != WON -> end_with(i, FREE) } /* gives up */
+    :: d_step { phase[i] == ASKING && answer[i] != WON -> end_with(i, UNDO_UNANSWERED) } /* gives up */
     :: d_step { phase[i] == RUNNING -> end_with(i, RELEASE) }
     :: d_step { phase[i] != OVER -> end_with(i, NO_END) } /* dies */
     od
@@ -162,7 +165,7 @@ inline reply(i, n, what)
 #if defined(NO_RUN_ROW) || defined(REWON_AFTER_RELEASE)
 #define IS_OPEN(i) true
 #else
-#define IS_OPEN(i) (!is_released[i])
+#define IS_OPEN(i) (!is_over[i])
 #endif
 
 #if defined(RACED_IS_HELD)
@@ -184,7 +187,7 @@ inline look_and_write(i, m, n)
     :: won ->
         others = false;
         won = false;
-        PROMISE(P5_over_is_over, !is_released[i]);
+        PROMISE(P5_over_is_over, !has_ended[i]);
         if
         :: IS_AWAITED(i, n) -> answer[i] = WON; fence[i] = row_fence
         :: true
@@ -224,14 +227,20 @@ end:
 
 inline apply_end(i)
 {
-    others = LEASE_LIVE && !(row_holder == i + 1 && (ending[i] == FREE || row_fence == fence[i]));
+    others = LEASE_LIVE &&
+             !(row_holder == i + 1 && (ending[i] == UNDO_UNANSWERED || row_fence == fence[i]));
     if
-    :: ending[i] == FREE -> store_free(i + 1)
+    :: ending[i] == UNDO_UNANSWERED -> store_free(i + 1)
     :: else -> store_release(i + 1, fence[i])
     fi;
     PROMISE(P5_others_untouched, !(others && wrote));
     if
-    :: wrote && ending[i] == RELEASE -> is_released[i] = true
+    :: wrote && ending[i] == RELEASE -> is_over[i] = true; has_ended[i] = true
+    :: ending[i] == UNDO || ending[i] == UNDO_UNANSWERED ->
+        has_ended[i] = true;
+#if !defined(UNDONE_WITHOUT_TRACE)
+        is_over[i] = true
+#endif
     :: else
     fi;
     others = false;
