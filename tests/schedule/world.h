@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: ISC */
+/* A world of discrete events in which schedulers live: time, chance, replicas with clocks of their
+ * own, and one store. It stands in for loop/alarm, loop/handles, loop/clock_watch, base/now,
+ * base/random, log/log, store/store and command/command; everything between is the real thing.
+ *
+ * True time is in milliseconds. A replica's boot clock is true time, its wall clock is off by its
+ * skew. A replica that is paused does nothing until it is resumed, one that has crashed nothing
+ * more at all; what its guards do happens in true time. */
+#pragma once
+#include "check.h"
+#include "schedule/scheduler.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define WORLD_EPOCH_US (INT64_C(1772323200) * 1000000) /* 2026-03-01T00:00:00Z is true time 0 */
+#define MINUTE_MS      60000
+#define HOUR_MS        (60 * MINUTE_MS)
+#define DAY_MS         (24 * HOUR_MS)
+#define NEVER          INT64_MAX
+
+/* ---- time (world.c) ---- */
+
+struct replica;
+
+struct world {
+    int64_t now_ms;
+    struct replica *current; /* whose turn it is; NULL: the world's own */
+    uint64_t chance;
+};
+extern struct world world;
+
+int64_t world_chance(int64_t least, int64_t most); /* inclusive */
+bool world_happens(int per_mille);
+
+/* fn(argument) at that time. With a replica: when it is not paused, and never after its crash. */
+void world_at(int64_t at_ms, struct replica *replica, void (*fn)(void *argument), void *argument);
+
+/* Until that time, or until nothing is left to happen. */
+void world_run(int64_t until_ms);
+void world_reset(uint64_t seed);
+
+/* ---- replicas (replicas.c) ---- */
+
+struct replica {
+    const char *name;
+    int64_t skew_us;    /* of its wall clock */
+    int64_t paused_ms;  /* until then; 0: it runs */
+    int64_t up_from_ms; /* since then it is up and has not been disturbed; NEVER: it is not */
+    bool is_crashed, is_stopped;
+    struct clock_watch *clock_watch;
+    struct scheduler *scheduler;
+    struct alarm *alarms[512]; /* that are set */
+    int alarm_count;
+    struct job_table table;
+};
+
+struct job_table *replicas_table(void); /* a new one, the same for all */
+struct replica *replicas_start(const char *name, int64_t skew_us);
+void replicas_stop(struct replica *replica); /* by SIGTERM; it ends some time later */
+void replicas_crash(struct replica *replica);
+void replicas_pause(struct replica *replica, int64_t ms);
+void replicas_set_clock(struct replica *replica, int64_t skew_us);
+
+/* ---- the store (model_store.c) ---- */
+
+/* What became of a slot, by the store. */
+struct model_run {
+    const char *key, *job;
+    int64_t slot_us;
+    char run_id[IDENTITY_RUN_ID_MAX], holder[IDENTITY_HOLDER_MAX];
+    int64_t fence;
+    enum run_outcome outcome;
+    bool is_undone; /* the row is gone */
+    int64_t decided_ms;
+};
+extern struct model_run *model_runs;
+extern size_t model_run_count;
+
+void model_store_reset(void);
+void model_store_set_clock(int64_t skew_us);
+void model_store_outage(int64_t from_ms, int64_t for_ms);
+bool model_store_was_up(int64_t from_ms, int64_t to_ms);
+void model_store_free_lease(const char *key, const char *holder); /* as a guard does */
+void model_store_crash(struct replica *replica);                  /* its requests get no answer */
+
+/* ---- commands (model_command.c) ---- */
+
+struct model_start { /* a command was started */
+    char key[32], run_id[IDENTITY_RUN_ID_MAX];
+    int64_t at_ms, end_ms;
+    struct replica *replica;
+};
+extern struct model_start *model_starts;
+extern size_t model_start_count;
+
+void model_command_reset(void);
+void model_command_crash(struct replica *replica); /* guards end its trees and free the leases */
+
+/* ---- what was told (model_log.c) ---- */
+
+struct model_line {
+    enum event event;
+    enum level level;
+    char job[32];
+    int64_t slot_us, at_ms;
+    struct replica *replica;
+};
+extern struct model_line *model_lines;
+extern size_t model_line_count;
+void model_log_reset(void);
