@@ -68,8 +68,11 @@ static void on_answer(struct store_request *request)
 {
     struct renew *renew = request->owner;
     renew->is_asking = false;
-    if (renew->is_stopped)
+    if (renew->is_stopped) {
+        if (renew->listener->quiet != NULL)
+            renew->listener->quiet(renew->owner);
         return;
+    }
     if (request->outcome == STORE_ANSWERED) {
         on_verdict(renew);
     } else {

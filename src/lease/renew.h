@@ -16,6 +16,7 @@ struct renew_listener {
     void (*lost)(void *owner, enum lost_reason reason, const char *other);
     /* After each attempt, whatever became of it: no request is out now. */
     void (*settled)(void *owner);
+    void (*quiet)(void *owner); /* after renew_stop: what was out then has come back. May be NULL */
 };
 
 struct renew {

@@ -318,12 +318,23 @@ static void on_store_closed(void *owner)
         release_close(&run->release, &run->handles);
 }
 
+/* A store that was lent lives on: what is out must have come back first. */
 static void on_command_closed(void *owner)
 {
     struct run *run = owner;
-    if (run->has_own_store)
+    if (run->has_own_store) {
         store_close(run->claims, on_store_closed, run);
-    else
+    } else if (run->renew.owner != NULL && renew_is_asking(&run->renew)) {
+        run->is_closing = true;
+        store_hasten(run->renewals, &run->renew.request, 0);
+    } else {
+        on_store_closed(run);
+    }
+}
+
+void run_inside_quiet(struct run *run)
+{
+    if (run->is_closing)
         on_store_closed(run);
 }
 

@@ -94,6 +94,7 @@ struct run {
                          */
     bool is_interrupted; /* the terminal's signal ended the command, past leaserun */
     bool is_undone;      /* won and not started: why_not_started; its slot is open again */
+    bool is_closing;     /* and waits for a renewal that is out */
     int exit_code;       /* once finished */
     void (*finished)(struct run *run);
 };

@@ -86,11 +86,17 @@ static void on_renew_settled(void *owner)
     run_suspend_when_quiet(owner);
 }
 
+static void on_renew_quiet(void *owner)
+{
+    run_inside_quiet(owner);
+}
+
 const struct renew_listener run_hears_renew = {
     .renewed = on_renewed,
     .failed = on_renew_failed,
     .lost = on_renew_lost,
     .settled = on_renew_settled,
+    .quiet = on_renew_quiet,
 };
 
 void run_hears_out_of_time(struct alarm *alarm)

@@ -6,6 +6,9 @@
 /* The one place where the state changes. */
 void run_inside_happen(struct run *run, enum run_event event);
 
+/* No renewal is out any more, after they were stopped. */
+void run_inside_quiet(struct run *run);
+
 /* ---- run_hears.c ---- */
 
 extern const struct claim_listener run_hears_claim;

@@ -23,12 +23,22 @@ struct command {
 struct model_start *model_starts;
 size_t model_start_count;
 static size_t room;
-static struct command *commands;
+static struct command *commands, *buried;
+
+static void free_all(struct command **list)
+{
+    while (*list != NULL) {
+        struct command *command = *list;
+        *list = command->next;
+        free(command);
+    }
+}
 
 void model_command_reset(void)
 {
     model_start_count = 0;
-    commands = NULL;
+    free_all(&commands);
+    free_all(&buried);
 }
 
 bool command_open(struct command **ret_command, uv_loop_t *loop, const struct command_spec *spec,
@@ -126,6 +136,13 @@ static void assert_alone(const struct command *command)
             fail_msg("two trees of %s are alive at %ld", command->key, (long)world.now_ms);
 }
 
+static void tell_started(void *argument)
+{
+    struct command *command = argument;
+    if (!command->is_closed)
+        command->listener->started(command->owner, 99);
+}
+
 void command_start(struct command *command, const struct command_start *start)
 {
     assert_alone(command);
@@ -135,16 +152,18 @@ void command_start(struct command *command, const struct command_start *start)
     }
     command->start = model_start_count++;
     struct model_start *note = &model_starts[command->start];
-    *note = (struct model_start){
-        .at_ms = world.now_ms, .end_ms = NEVER, .replica = command->replica};
+    *note =
+        (struct model_start){.at_ms = world.now_ms, .end_ms = NEVER, .replica = command->replica};
     snprintf(note->key, sizeof note->key, "%s", command->key);
     snprintf(note->run_id, sizeof note->run_id, "%s", start->run_id);
+    if (start->attempt == 1)
+        model_store_note_start(start->run_id);
     command->is_started = true;
     command->end_ms = NEVER;
     command->lease_kill_ms = start->kill_at_boot_ms;
     end_at(command, world.now_ms + draw_length_ms(command->key));
     world_at(command->lease_kill_ms, NULL, keep_deadline, command);
-    command->listener->started(command->owner, 99);
+    world_at(world.now_ms, command->replica, tell_started, command);
 }
 
 void command_move_deadline(struct command *command, int64_t term_at_boot_ms,
@@ -183,17 +202,20 @@ void command_reap_strangers(void)
 {
 }
 
-const char *command_tail(struct command *command, size_t *ret_length)
+const char *command_tail(const struct command *command, size_t *ret_length)
 {
     *ret_length = 0;
     return NULL;
 }
 
-static void forget(struct command *command)
+/* Its memory stays: events may still name it. */
+static void bury(struct command *command)
 {
     for (struct command **at = &commands; *at != NULL; at = &(*at)->next)
         if (*at == command) {
             *at = command->next;
+            command->next = buried;
+            buried = command;
             return;
         }
 }
@@ -204,7 +226,7 @@ static void on_closed(void *argument)
     if (command->closed != NULL)
         command->closed(command->owner);
     if (!command->is_started || command->is_ended)
-        forget(command); /* its memory stays: events may still name it */
+        bury(command);
 }
 
 void command_close(struct command *command, void (*closed)(void *owner))
@@ -214,7 +236,8 @@ void command_close(struct command *command, void (*closed)(void *owner))
     world_at(world.now_ms, world.current, on_closed, command);
 }
 
-/* ---- a crash ---------------------------------------------------------------------------------- */
+/* ---- a crash ----------------------------------------------------------------------------------
+ */
 
 static void free_lease(void *argument)
 {

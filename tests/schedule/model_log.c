@@ -45,3 +45,11 @@ void log_event_at(struct log *log, enum level level, enum event event,
 {
     note(level, event, scope);
 }
+
+void log_output(struct log *log, const struct log_scope *scope, const struct log_output *output)
+{
+}
+
+void log_use_writer(struct log *log, struct writer *writer)
+{
+}

@@ -50,8 +50,7 @@ void world_at(int64_t at_ms, struct replica *replica, void (*fn)(void *argument)
         plan.room = plan.room == 0 ? 64 : plan.room * 2;
         plan.pending = mem_grow(plan.pending, plan.room, sizeof *plan.pending);
     }
-    plan.pending[plan.count++] =
-        (struct pending){at_ms, plan.asked_count++, replica, fn, argument};
+    plan.pending[plan.count++] = (struct pending){at_ms, plan.asked_count++, replica, fn, argument};
 }
 
 /* When it can happen: never once its replica has crashed. */
@@ -182,7 +181,13 @@ static struct replica *owner_of(struct alarm *alarm)
     for (int r = 0; r < plan.replica_count; r++)
         if (plan.replicas[r] == replica)
             return replica;
-    plan.replicas[plan.replica_count++] = replica;
+    int kept = 0; /* those of the past have no alarms */
+    for (int r = 0; r < plan.replica_count; r++)
+        if (plan.replicas[r]->alarm_count > 0)
+            plan.replicas[kept++] = plan.replicas[r];
+    assert_true(kept < (int)CASE_COUNT(plan.replicas));
+    plan.replicas[kept++] = replica;
+    plan.replica_count = kept;
     return replica;
 }
 

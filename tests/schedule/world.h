@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define WORLD_EPOCH_US (INT64_C(1772323200) * 1000000) /* 2026-03-01T00:00:00Z is true time 0 */
-#define MINUTE_MS      60000
+#define MINUTE_MS      INT64_C(60000)
 #define HOUR_MS        (60 * MINUTE_MS)
 #define DAY_MS         (24 * HOUR_MS)
 #define NEVER          INT64_MAX
@@ -55,7 +55,6 @@ struct replica {
     struct job_table table;
 };
 
-struct job_table *replicas_table(void); /* a new one, the same for all */
 struct replica *replicas_start(const char *name, int64_t skew_us);
 void replicas_stop(struct replica *replica); /* by SIGTERM; it ends some time later */
 void replicas_crash(struct replica *replica);
@@ -71,8 +70,8 @@ struct model_run {
     char run_id[IDENTITY_RUN_ID_MAX], holder[IDENTITY_HOLDER_MAX];
     int64_t fence;
     enum run_outcome outcome;
-    bool is_undone; /* the row is gone */
-    int64_t decided_ms;
+    bool is_undone;  /* the row is gone */
+    int start_count; /* of its command, attempts apart */
 };
 extern struct model_run *model_runs;
 extern size_t model_run_count;
@@ -81,6 +80,7 @@ void model_store_reset(void);
 void model_store_set_clock(int64_t skew_us);
 void model_store_outage(int64_t from_ms, int64_t for_ms);
 bool model_store_was_up(int64_t from_ms, int64_t to_ms);
+void model_store_note_start(const char *run_id);
 void model_store_free_lease(const char *key, const char *holder); /* as a guard does */
 void model_store_crash(struct replica *replica);                  /* its requests get no answer */
 
