@@ -25,7 +25,7 @@ static void apply(struct recall *recall, struct entry *entry, const struct recal
     entry->is_recalled = true;
     slots_fingerprint(&entry->slots, fingerprint);
     bool is_same = strcmp(item->fingerprint, fingerprint) == 0;
-    if (item->slot_us == NO_INSTANT || !is_same || item->slot_us >= recall->start_us)
+    if (item->slot_us == NO_INSTANT || !is_same)
         return;
     int count = slots_backlog(&entry->slots, item->slot_us, recall->start_us, slots_us, &is_cut);
     for (int i = 0; i < count; i++)
@@ -71,7 +71,8 @@ static size_t gather(struct recall *recall)
         const struct entry *entry = &roster->entries[i];
         if (!is_wanted(entry))
             continue;
-        recall->items[count] = (struct recall_item){.key = entry->job->key};
+        recall->items[count] =
+            (struct recall_item){.key = entry->job->key, .before_us = recall->start_us};
         recall->names[count++] = entry->job->name;
     }
     return count;

@@ -123,7 +123,7 @@ void replicas_crash(struct replica *replica)
     replica->up_from_ms = NEVER;
     replica->is_crashed = true;
     replica->alarm_count = 0;
-    model_store_crash(replica);
+    model_network_crash(replica);
     model_command_crash(replica);
 }
 

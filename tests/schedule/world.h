@@ -76,13 +76,22 @@ struct model_run {
 extern struct model_run *model_runs;
 extern size_t model_run_count;
 
-void model_store_reset(void);
+void model_store_reset(void); /* and its network */
 void model_store_set_clock(int64_t skew_us);
-void model_store_outage(int64_t from_ms, int64_t for_ms);
-bool model_store_was_up(int64_t from_ms, int64_t to_ms);
 void model_store_note_start(const char *run_id);
 void model_store_free_lease(const char *key, const char *holder); /* as a guard does */
-void model_store_crash(struct replica *replica);                  /* its requests get no answer */
+
+void model_store_claim(struct claim_item *item, int64_t not_after_ms);
+void model_store_renew(struct renew_item *item);
+void model_store_give_back(struct release_item *item, bool is_undo);
+void model_store_recall(struct recall_item *item);
+
+/* ---- the network before it (model_network.c) ---- */
+
+void model_network_reset(void);
+void model_network_outage(int64_t from_ms, int64_t for_ms);
+bool model_network_was_up(int64_t from_ms, int64_t to_ms);
+void model_network_crash(struct replica *replica); /* its requests get no answer */
 
 /* ---- commands (model_command.c) ---- */
 

@@ -152,21 +152,29 @@ enum pg_next pg_history_read(struct pg_task *task, const PGresult *result, struc
 
 /* The index of (key, slot) has each key's latest slot at its end. */
 static const char recall_sql[] =
-    "SELECT #us(GREATEST(lease.slot, (SELECT run.slot FROM @runs AS run "
-    "WHERE run.key {=} item.key AND run.slot IS NOT NULL ORDER BY run.slot DESC LIMIT 1))) "
+    "SELECT #us(GREATEST(CASE WHEN lease.slot {<} item.before THEN lease.slot END, "
+    "(SELECT run.slot FROM @runs AS run WHERE run.key {=} item.key AND run.slot {<} item.before "
+    "ORDER BY run.slot DESC LIMIT 1))) "
     "AS slot_us, lease.fingerprint, #us(lease.acquired_at) AS written_us, #server "
-    "FROM !unnest($1::!text[]) WITH ORDINALITY AS item (key, n) "
+    "FROM (SELECT i.key, i.n, COALESCE(#instant(i.before_us), 'infinity') AS before "
+    "FROM ROWS FROM (!unnest($1::!text[]), !unnest($2::!int8[])) "
+    "WITH ORDINALITY AS i (key, before_us, n)) AS item "
     "LEFT JOIN @leases AS lease ON lease.key {=} item.key ORDER BY item.n";
 
 void pg_recall_build(struct pg_task *task, struct pg_statement *statement)
 {
     const struct store_request *request = task->request;
-    struct text keys = TEXT_INIT;
+    struct text keys = TEXT_INIT, before = TEXT_INIT;
     pg_array_begin(&keys);
-    for (size_t i = 0; i < request->u.recall.count; i++)
-        pg_array_add_text(&keys, request->u.recall.items[i].key);
+    pg_array_begin(&before);
+    for (size_t i = 0; i < request->u.recall.count; i++) {
+        const struct recall_item *item = &request->u.recall.items[i];
+        pg_array_add_text(&keys, item->key);
+        pg_array_add_int64(&before, item->before_us == 0 ? NO_INSTANT : item->before_us);
+    }
     statement->sql = pg_sql_expand(recall_sql, task->schema);
     pg_statement_add(statement, pg_ops_take_array(&keys));
+    pg_statement_add(statement, pg_ops_take_array(&before));
 }
 
 enum pg_next pg_recall_read(struct pg_task *task, const PGresult *result, struct error *err)

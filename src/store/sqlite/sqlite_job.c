@@ -62,8 +62,10 @@ static void copy_recall(struct sqlite_job *job, const struct store_request *requ
 {
     size_t count = request->u.recall.count;
     struct recall_item *items = mem_array(count, sizeof *items);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         items[i].key = keep(job, request->u.recall.items[i].key);
+        items[i].before_us = request->u.recall.items[i].before_us;
+    }
     job->copy.u.recall.items = items;
 }
 

@@ -74,8 +74,9 @@ const char *const sqlite_ops_sql[SQL_COUNT] = {
 
     /* recall */
     [SQL_RECALL] = "SELECT (SELECT max(slot_us) FROM main.runs"
-                   " WHERE runs.key = ?1 AND slot_us IS NOT NULL),"
-                   " slot_us, fingerprint, acquired_us FROM (SELECT ?1 AS wanted)"
+                   " WHERE runs.key = ?1 AND slot_us < ?2),"
+                   " CASE WHEN slot_us < ?2 THEN slot_us END, fingerprint, acquired_us FROM "
+                   "(SELECT ?1 AS wanted)"
                    " LEFT JOIN main.leases ON key = wanted",
 
     /* purge, forget */
