@@ -274,7 +274,7 @@ struct run_list {
 struct recall_item {
     const char *key;
     int64_t before_us; /* slots from this instant on are left out of account; 0: none are */
-    int64_t slot_us;   /* the latest with a run of whatever outcome, or last won; NO_INSTANT: none */
+    int64_t slot_us; /* the latest with a run of whatever outcome, or last won; NO_INSTANT: none */
     char fingerprint[FINGERPRINT_MAX]; /* of the last winner that had one; "" for none */
     int64_t written_us; /* when the key was last won, by the store's clock; NO_INSTANT: never */
 };

@@ -202,10 +202,10 @@ static void complain(const char *job, int64_t slot_us, const char *what, const s
 {
     char slot[TIME_TEXT_MAX];
     fault_count++;
-    print_message("%s %s: %s (rows %d, starts %d, outcome %s, missed told %d, finished told %d)\n",
-                  job, time_text_s(slot_us, slot), what, story->row_count, story->start_count,
-                  run_outcome_name(story->outcome), story->missed_told_count,
-                  story->finished_told_count);
+    print_message(
+        "# %s %s: %s (rows %d, starts %d, outcome %s, missed told %d, finished told %d)\n", job,
+        time_text_s(slot_us, slot), what, story->row_count, story->start_count,
+        run_outcome_name(story->outcome), story->missed_told_count, story->finished_told_count);
 }
 
 static void check_slot(size_t j, int64_t slot_us)
@@ -280,7 +280,7 @@ static void month__three_replicas_and_every_disturbance__each_slot_one_story(voi
     sort_all();
     for (size_t j = 0; j < CASE_COUNT(jobs); j++)
         count += check_job(j, 4 * HOUR_MS, world.now_ms - 2 * HOUR_MS);
-    print_message("%d slots, %zu starts, %zu rows\n", count, model_start_count, model_run_count);
+    print_message("# %d slots, %zu starts, %zu rows\n", count, model_start_count, model_run_count);
     assert_true(count > 15000);
     assert_true(model_start_count > 10000);
     assert_int_equal(fault_count, 0);
