@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/dry_run.h"
+#include "cli/run_slot.h"
 #include "loop/pool.h"
 #include "loop/signals.h"
 #include "run/run.h"
@@ -165,6 +166,7 @@ int cmd_run(struct invocation *invocation)
     if (options->is_dry_run)
         return dry_run(invocation);
     const struct job *job = &invocation->job;
+    char slot_text[TIME_TEXT_MAX];
     struct command_plan plan;
     struct error err;
     if (!command_plan_make(&plan, job, options->argv, invocation->environment, &err))
@@ -180,7 +182,9 @@ int cmd_run(struct invocation *invocation)
         .signals = &invocation->signals,
     };
     run_spec_fill(&spec);
-    int code = perform(running, &spec);
+    int code = options->slot == NULL ? 0 : run_slot_fill(invocation, &spec, slot_text);
+    if (code == 0)
+        code = perform(running, &spec);
     if (!running->is_loop_held)
         free(running);
     command_plan_done(&plan);

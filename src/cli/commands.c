@@ -25,6 +25,17 @@ static const struct setting run_options[] = {
         .offset = MEMBER(is_dry_run),
         .help = "say what would be done, and do nothing",
     },
+    {
+        OWN_ROW,
+        .option = "slot",
+        .type = SETTING_TEXT,
+        .offset = MEMBER(slot),
+        .argument = "TIME",
+        .help = "make up for the slot of JOB at TIME, which nobody has started",
+        .manual = "TIME is one of those that history --slots lists, such as 2027-03-28T02:00:00Z, "
+                  "or without a zone in that of the job. The command has it in LEASERUN_SLOT. The "
+                  "exit status is 75 when the slot was started.",
+    },
     {.option = NULL},
 };
 

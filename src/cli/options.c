@@ -214,6 +214,9 @@ static bool take_argv(struct options *options, int argc, char **argv, struct err
                          options->operands[0], next);
     }
     options->argv = argv + optind + 1;
+    if (options->slot != NULL)
+        return error_set(err, ERROR_USAGE,
+                         "--slot is of a job of the table: leaserun run --slot TIME JOB");
     if (options->argv[0] == NULL)
         return error_set(err, ERROR_USAGE, "the command is missing behind \"--\"");
     if (options->argv[0][0] == '\0')
@@ -408,6 +411,7 @@ void options_done(struct options *options)
     config_done(&options->config);
     free(options->operands);
     free(options->given);
+    free(options->slot);
     free(options->holder);
     free(options->unstarted);
     free(options->forget_key);

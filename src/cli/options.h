@@ -29,6 +29,7 @@ struct options {
 
     /* of single commands */
     bool is_dry_run;      /* run */
+    char *slot;           /* run JOB; NULL: none */
     bool is_json;         /* status, history, next */
     int64_t max_age_ms;   /* status; 0: not asked */
     int64_t limit_count;  /* history */

@@ -155,6 +155,66 @@ EOT
     expect_equal "$output" "$(id -u) $PWD unset"
 }
 
+@test "--slot makes up for a slot that nobody started, once" {
+    table <<EOT
+[job hourly]
+schedule = @hourly
+timezone = UTC
+key = $KEY
+command = echo "slot \$LEASERUN_SLOT"
+EOT
+    slot=$(date -u -d '3 hours ago' +%FT%H:00:00Z)
+    run -0 --separate-stderr run_job --slot "$slot" hourly
+    expect_equal "$output" "slot $slot"
+    expect_equal "$(run_field "$KEY" slot)" "${slot%Z}.000000Z"
+    run -75 --separate-stderr run_job --slot "$slot" hourly
+    expect_one_line
+    expect_contains "$stderr" 'was started already (succeeded)'
+}
+
+@test "--slot of a slot that is recorded as missed: the command runs for it, the record stands" {
+    [ "$STORE_KIND" = postgresql ] || skip 'the record is written by SQL'
+    table <<EOT
+[job hourly]
+schedule = @hourly
+timezone = UTC
+key = $KEY
+command = echo "slot \$LEASERUN_SLOT"
+EOT
+    slot=$(date -u -d '3 hours ago' +%FT%H:00:00Z)
+    pg_sql main "$DATABASE" "insert into leaserun.runs (run_id, key, job, slot, is_once, fence, holder,
+        attempt, finished_at, outcome)
+        values ('m$RANDOM', '$KEY', 'hourly', '$slot', false, 0, 'h/1/x', 1, now(), 'missed')"
+    run -0 --separate-stderr run_job --slot "$slot" hourly
+    expect_equal "$output" "slot $slot"
+    expect_equal "$(run_field "$KEY" slot)" None
+    run -0 leaserun history --json --limit 5 "$KEY"
+    expect_contains "$output" '"outcome":"missed"'
+}
+
+@test "--slot of what is no slot, lies ahead, or has no job: 64 and why" {
+    table <<EOT
+[job hourly]
+schedule = @hourly
+timezone = UTC
+key = $KEY
+exec = true
+[job once]
+schedule = @once
+exec = true
+EOT
+    run -64 --separate-stderr run_job --slot 2026-01-01T00:30:00Z hourly
+    expect_contains "$stderr" 'is no slot of hourly'
+    run -64 --separate-stderr run_job --slot 2199-01-01T00:00:00Z hourly
+    expect_contains "$stderr" 'lies ahead'
+    run -64 --separate-stderr run_job --slot yesterday hourly
+    expect_one_line
+    run -64 --separate-stderr run_job --slot 2026-01-01T00:00:00Z once
+    expect_contains "$stderr" 'has slots'
+    run -64 --separate-stderr run_job --slot 2026-01-01T00:00:00Z "$KEY" -- true
+    expect_contains "$stderr" 'run --slot TIME JOB'
+}
+
 @test "--dry-run of a job shows its key and command and runs nothing" {
     table <<<"[job dry]"$'\n'"schedule = @daily"$'\n'"key = $KEY"$'\n'"command = touch $BATS_TEST_TMPDIR/ran"
     run -0 run_job --dry-run dry
