@@ -87,7 +87,9 @@ static const struct setting rows[] = {
         .argument = "NAME",
         .initial = STORE_SCHEMA_DEFAULT,
         .help = "the schema of leaserun's tables in PostgreSQL",
-        .manual = "leaserun init creates it.",
+        .manual =
+            "leaserun init creates it. search-path: the first schema on the server's search_path "
+            "that has a table leases, told with a warning.",
     },
     {
         .option = "dialect",

@@ -440,9 +440,6 @@ bool store_print_sql(const struct store_config *config, char **ret_sql, struct e
     const struct store_backend *backend = store_module_load(config->url, err);
     if (backend == NULL)
         return false;
-    *ret_sql = backend->print_sql(config);
-    if (*ret_sql == NULL)
-        return error_set(err, ERROR_USAGE,
-                         "this store needs no SQL from a person: it is created on first use");
-    return true;
+    *ret_sql = backend->print_sql(config, err);
+    return *ret_sql != NULL;
 }

@@ -31,8 +31,8 @@ struct store_backend {
     /* Drops everything, then calls hooks->closed. answered is not called any more. */
     void (*close)(void *state);
 
-    /* The statements of init as text; the caller frees. NULL where there are none to show. */
-    char *(*print_sql)(const struct store_config *config);
+    /* The statements of init as text; the caller frees. NULL, and err, where there are none. */
+    char *(*print_sql)(const struct store_config *config, struct error *err);
 };
 
 struct store_backend_hooks {

@@ -141,6 +141,9 @@ on_path() { # SCHEMAS
     expect_equal "${#lines[@]}" 1
     run -0 leaserun check --schema search-path --connect
     expect_contains "$output" 'schema early'
+    run --separate-stderr leaserun init --print-sql --schema search-path
+    expect_status 64
+    expect_one_line
 }
 
 @test "schema = search-path: a schema that comes earlier meanwhile changes nothing for who has begun" {

@@ -55,7 +55,7 @@ static void close_backend(void *state)
     backend.hooks.closed(backend.hooks.store);
 }
 
-static char *print_nothing(const struct store_config *config)
+static char *print_nothing(const struct store_config *config, struct error *err)
 {
     return NULL;
 }

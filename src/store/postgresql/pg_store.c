@@ -90,9 +90,13 @@ static void close_store(void *state)
     pg_session_close(&store->session, &store->handles);
 }
 
-static char *print_sql(const struct store_config *config)
+static char *print_sql(const struct store_config *config, struct error *err)
 {
-    return pg_schema_print(schema_of(config));
+    if (strcmp(schema_of(config), PG_TRUST_SEARCH_PATH) != 0)
+        return pg_schema_print(schema_of(config));
+    error_set(err, ERROR_USAGE,
+              "which schema the search path leads to is the server's to say: name one (--schema)");
+    return NULL;
 }
 
 __attribute__((visibility("default"))) const struct store_backend store_backend_v1 = {

@@ -147,8 +147,10 @@ static void close_store(void *owner)
         finish_close(state);
 }
 
-static char *print_nothing(const struct store_config *config)
+static char *print_nothing(const struct store_config *config, struct error *err)
 {
+    error_set(err, ERROR_USAGE,
+              "this store needs no SQL from a person: it is created on first use");
     return NULL;
 }
 
