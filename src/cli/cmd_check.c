@@ -77,8 +77,10 @@ static int check_store(const struct config *config, bool is_connect)
     printf("store: %s (from %s)", url, source);
     if (store_url_is_local(store.url))
         putchar('\n');
-    else
+    else if (store.dialect == DIALECT_LEASERUN)
         printf(", schema %s\n", store.schema);
+    else
+        printf(", dialect %s, own schema %s\n", store_dialect_name(store.dialect), store.schema);
     int code = 0;
     if (!store_check_url(store.url, &error))
         code = say_error(&error);

@@ -233,6 +233,29 @@ contend() { # SECONDS
     expect_equal "$(pg_sql main "$DATABASE" 'select count(*) from shedlock')" 2
 }
 
+@test "every name and operator of the dialects' statements is qualified" {
+    pg_start logged log_statement=all
+    DATABASE=postgres
+    LEASERUN_STORE=$(pg_url logged postgres)
+    export LEASERUN_STORE
+    for dialect in fenceless shedlock; do
+        for part in claim slots renew release lists; do
+            LEASERUN_TEST_PG=$LEASERUN_STORE LEASERUN_TEST_STORE=$dialect \
+                "$BUILD/tests/store/contract-$part" >"$BATS_TEST_TMPDIR/out" 2>&1 ||
+                { cat "$BATS_TEST_TMPDIR/out" && false; }
+        done
+    done
+    shedlock_table
+    leaserun run "${OPTIONS[@]}" "$KEY" -- true
+    leaserun status "${OPTIONS[@]}"
+    leaserun check --connect "${OPTIONS[@]}"
+    grep -qF 'locked_by" OPERATOR(pg_catalog.~)' "$(pg_log logged)"
+    run python3 "$TESTS/lib/qualified.py" --log "$(pg_log logged)"
+    pg_stop logged immediate
+    echo "# $output"
+    expect_status 0
+}
+
 @test "waiting for a foreign program's lock: the command is run once it is given back" {
     database_alone
     shedlock_table

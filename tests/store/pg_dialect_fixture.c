@@ -28,6 +28,7 @@ struct pg_client *open_dialect(struct pg_fixture *fixture, const char *schema,
 void make_shedlock(struct pg_fixture *fixture, const char *table)
 {
     pg_person(fixture, "SET client_min_messages = error");
+    pg_person(fixture, "SET default_transaction_isolation = 'read committed'");
     pg_person(fixture, "DROP TABLE IF EXISTS \"%s\" CASCADE", table);
     pg_person(fixture,
               "CREATE TABLE \"%s\" (name VARCHAR(64) NOT NULL, lock_until TIMESTAMP NOT NULL, "

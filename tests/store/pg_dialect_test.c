@@ -230,12 +230,17 @@ static void one_row_locked__renewal_of_many__renews_the_others(void **state)
 
 #define RACERS 12
 
+static bool has_won(const struct pg_contender *contender)
+{
+    return contender->request.outcome == STORE_ANSWERED && contender->item.verdict == CLAIM_WON;
+}
+
 static void many_of_ours_and_the_foreign_program__race__one_wins(void **state)
 {
     struct pg_fixture *fixture = *state;
     struct pg_client *clients[RACERS] = {open_alone(fixture)};
     static struct pg_contender racers[RACERS];
-    int foreign_count = 0;
+    int foreign_count = 0, ours_count = 0;
     for (int i = 1; i < RACERS; i++)
         clients[i] = open_dialect(fixture, NOWHERE, DIALECT_SHEDLOCK, "alone", NULL);
     for (int round = 0; round < 40; round++) {
@@ -249,14 +254,16 @@ static void many_of_ours_and_the_foreign_program__race__one_wins(void **state)
         int winners = is_foreign ? 1 : 0;
         foreign_count += winners;
         for (int i = 0; i < RACERS; i++)
-            winners += racers[i].item.verdict == CLAIM_WON ? 1 : 0;
-        assert_int_equal(winners, 1);
+            winners += has_won(&racers[i]) ? 1 : 0;
+        assert_true(winners <= 1); /* none, where all of them met one another at serializable */
+        ours_count += winners - (is_foreign ? 1 : 0);
         shedlock_unlocks(fixture, "alone", "k");
         for (int i = 0; i < RACERS; i++)
-            if (racers[i].item.verdict == CLAIM_WON)
+            if (has_won(&racers[i]))
                 give_back(clients[i], &racers[i]);
     }
-    printf("# the foreign program won %d of 40\n", foreign_count);
+    printf("# the foreign program won %d of 40, we %d\n", foreign_count, ours_count);
+    assert_true(foreign_count + ours_count >= 20);
 }
 
 /* ---- beside our own tables ---------------------------------------------------------------- */
