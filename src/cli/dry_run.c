@@ -61,12 +61,14 @@ static void print_timing(const struct job *job)
            time_text_span(lease_survived_outage_ms(&timing), outage));
 }
 
-static void print_slot(const struct job *job)
+static void print_slot(const struct job *job, const char *typed)
 {
     char slot[TIME_TEXT_MAX];
     int64_t slot_us = slot_of(job->once_per, now_wall_us());
-    if (slot_us != NO_INSTANT)
-        printf("slot: %s\n", time_text_s(slot_us, slot));
+    if (typed == NULL && slot_us == NO_INSTANT)
+        return;
+    print_foreign("slot: ", typed != NULL ? typed : time_text_s(slot_us, slot));
+    putchar('\n');
 }
 
 static bool would_run(const struct lease_row *row)
@@ -81,7 +83,7 @@ static int answer(const struct invocation *invocation, const struct lease_row *r
     printf("store: %s\n", url);
     free(url);
     print_lease(job, row);
-    print_slot(job);
+    print_slot(job, invocation->options.slot);
     print_timing(job);
     print_command(job, invocation->options.argv);
     if (would_run(row)) {

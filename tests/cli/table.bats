@@ -220,5 +220,7 @@ EOT
     run -0 run_job --dry-run dry
     expect_contains "$output" "key: $KEY"
     expect_contains "$output" "command: touch $BATS_TEST_TMPDIR/ran"
+    run -0 run_job --dry-run --slot 2026-01-01 dry
+    expect_contains "$output" 'slot: 2026-01-01'
     [ ! -e "$BATS_TEST_TMPDIR/ran" ]
 }
