@@ -215,8 +215,8 @@ END
     expect_contains "$stderr" 'crontab:1: command or variables are longer than 64 KiB'
 }
 
-# Of public repositories: how often an expression stands in their crontabs, and what commands look
-# like.
+# What public repositories have in their crontabs: each expression, and a command of each shape
+# that tests/cron/data/real-command-shapes.tsv counts.
 @test "expressions of real crontabs with commands of all shapes: all but the impossible ones" {
     commands=('/usr/bin/python3 /srv/app/report.py' 'backup >>/var/log/backup.log'
         '/opt/job 2>&1' 'cd /srv && ./run' '/usr/bin/true' 'run-parts /etc/cron.daily'
