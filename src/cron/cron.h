@@ -10,7 +10,7 @@
  *   instant of the change. One that goes back by less than 3 hours: times that come twice are due
  *   the first time. Both only when no field of second, minute and hour begins with `*`; other
  *   schedules go by the new time at once, and so do all at greater changes.
- * - L, W and # as in Quartz, with seconds in front. */
+ * - L, W and # are as in Quartz; a sixth field stands in front, for seconds. */
 #pragma once
 #include "base/error.h"
 #include "base/now.h"
@@ -58,7 +58,7 @@ struct cron {
 #define CRON_EXPRESSION_MAX 1024 /* bytes of a schedule's text */
 #define CRON_TEXT_MAX       1024 /* of its formatted text, with the NUL */
 
-/* The instants at which to be in time: up to the year 9999. */
+/* No slot is later than the end of the year 9999. */
 #define CRON_LAST_US INT64_C(253402300799000000)
 
 /* Reads a schedule. `N~M` is one value that is chosen by a hash of the key, so that every replica
