@@ -2,12 +2,16 @@
 /* How fast one connection claims and gives back many keys, and what that costs the server.
  *
  *     claim_rate floor|record|store|slots|losing URL KEYS SECONDS
+ *     claim_rate pinned URL VERSIONS COUNT
  *
  * floor: two prepared statements on a table of its own, the least that claiming and giving back
  * must send; record: the same with a record of each run. store: leaserun's store, one request a
  * key, all submitted at once as a scheduler does; slots: the same with a slot for each claim;
  * losing: claims of keys that another holds. Prints one line: cycles, cycles a second, CPU of the
- * server process in microseconds, bytes of WAL and transaction ids, these three for each cycle. */
+ * server process in microseconds, bytes of WAL and transaction ids, these three for each cycle.
+ * pinned: renews one lease while an open transaction keeps every version of its row, and prints the
+ * server's CPU for a renewal in microseconds, of the first COUNT, of COUNT after VERSIONS, and how
+ * many times the one is the other. */
 #include "base/identity.h"
 #include "base/mem.h"
 #include "base/program.h"
@@ -20,7 +24,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define LIMIT_MS 30000
 
@@ -60,20 +63,17 @@ struct reading {
     double cpu_us, wal_bytes, xids;
 };
 
-/* The user and system time of a process, fields 14 and 15 of its stat, after the name. */
+/* What a process had of a CPU: the first word of its schedstat, in nanoseconds. */
 static double read_cpu_us(int pid)
 {
-    char path[64], line[1024];
-    unsigned long user, system;
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    char path[64];
+    double ns;
+    snprintf(path, sizeof path, "/proc/%d/schedstat", pid);
     FILE *file = fopen(path, "r");
-    if (file == NULL || fgets(line, sizeof line, file) == NULL)
+    if (file == NULL || fscanf(file, "%lf", &ns) != 1)
         die(path, "cannot be read");
     fclose(file);
-    if (sscanf(strrchr(line, ')') + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
-               &system) != 2)
-        die(path, "is not understood");
-    return (double)(user + system) * 1e6 / (double)sysconf(_SC_CLK_TCK);
+    return ns / 1000;
 }
 
 static struct reading read_server(PGconn *person, int pid)
@@ -256,25 +256,40 @@ static void release_all(void)
     settle();
 }
 
-static void run_store(const char *url, int keys, double seconds, bool is_losing)
+/* Opens the store, claims every key, and says which process of the server serves it. */
+static int open_bench(const char *url, int keys, PGconn *person)
 {
-    PGconn *person = PQconnectdb(url);
     char *store_url = mem_strdup(url), label[] = "bench";
     const struct store_config config = {.url = store_url, .label = label};
     struct error err;
     uv_loop_init(&bench.loop);
     if (!store_open(&bench.loop, &config, NULL, &bench.store, &err))
         die("the store", err.text);
+    free(store_url);
     bench.count = keys;
     bench.keys = mem_array((size_t)keys, sizeof *bench.keys);
     bench.slot_us = now_wall_us() - (int64_t)3600 * 1000000;
     for (int i = 0; i < keys; i++)
         snprintf(bench.keys[i].name, sizeof bench.keys[i].name, "store %d", i);
     claim_all(CLAIM_WON);
+    return (int)ask_number(person, "SELECT pid FROM pg_stat_activity WHERE application_name = "
+                                   "'leaserun:bench'");
+}
+
+static void close_bench(void)
+{
+    store_close(bench.store, NULL, NULL);
+    uv_run(&bench.loop, UV_RUN_DEFAULT);
+    uv_loop_close(&bench.loop);
+    free(bench.keys);
+}
+
+static void run_store(const char *url, int keys, double seconds, bool is_losing)
+{
+    PGconn *person = PQconnectdb(url);
+    int pid = open_bench(url, keys, person);
     if (!is_losing)
         release_all();
-    int pid = (int)ask_number(person, "SELECT pid FROM pg_stat_activity WHERE application_name = "
-                                      "'leaserun:bench'");
     struct reading before = read_server(person, pid);
     double start = now_s(), end = start, cycles = 0;
     for (; end - start < seconds; end = now_s()) {
@@ -284,13 +299,53 @@ static void run_store(const char *url, int keys, double seconds, bool is_losing)
         cycles += keys;
     }
     print_line(person, pid, &before, cycles, end - start);
-    if (is_losing)
+    if (is_losing) /* the winners' names are overwritten */
         PQclear(PQexec(person, "TRUNCATE leaserun.leases, leaserun.runs"));
-    store_close(bench.store, NULL, NULL);
-    uv_run(&bench.loop, UV_RUN_DEFAULT);
-    uv_loop_close(&bench.loop);
-    free(store_url);
-    free(bench.keys);
+    close_bench();
+    PQfinish(person);
+}
+
+/* ---- renewals ------------------------------------------------------------------------------- */
+
+static void renew(int count)
+{
+    struct key *key = &bench.keys[0];
+    for (int i = 0; i < count; i++) {
+        struct renew_item item = {
+            .key = key->name, .holder = key->holder, .fence = key->claim.fence, .ttl_ms = 60000};
+        key->request = (struct store_request){.kind = STORE_RENEW,
+                                              .limit_ms = LIMIT_MS,
+                                              .done = on_done,
+                                              .u.renew = {.items = &item, .count = 1}};
+        bench.open_count++;
+        store_submit(bench.store, &key->request);
+        settle();
+        if (item.verdict != RENEW_RENEWED)
+            die("a renewal is", renew_verdict_name(item.verdict));
+    }
+}
+
+static double measure_renewals(int pid, int count)
+{
+    double before = read_cpu_us(pid);
+    renew(count);
+    return (read_cpu_us(pid) - before) / count;
+}
+
+static void run_pinned(const char *url, int versions, int count)
+{
+    PGconn *person = PQconnectdb(url);
+    int pid = open_bench(url, 1, person);
+    renew(count);
+    PQclear(PQexec(person, "BEGIN ISOLATION LEVEL REPEATABLE READ"));
+    PQclear(PQexec(person, "SELECT count(*) FROM leaserun.leases"));
+    double first_us = measure_renewals(pid, count);
+    renew(versions - count);
+    double last_us = measure_renewals(pid, count);
+    printf("%.1f %.1f %.2f\n", first_us, last_us, last_us / first_us);
+    PQclear(PQexec(person, "COMMIT"));
+    release_all();
+    close_bench();
     PQfinish(person);
 }
 
@@ -304,6 +359,8 @@ int main(int argc, char **argv)
     bool has_record = strcmp(argv[1], "record") == 0;
     if (has_record || strcmp(argv[1], "floor") == 0)
         run_floor(argv[2], keys, seconds, has_record);
+    else if (strcmp(argv[1], "pinned") == 0)
+        run_pinned(argv[2], keys, (int)seconds);
     else
         run_store(argv[2], keys, seconds, strcmp(argv[1], "losing") == 0);
     return 0;
