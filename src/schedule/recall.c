@@ -17,15 +17,23 @@ static void ask(struct recall *recall);
 
 /* ---- what an answer means ------------------------------------------------------------------- */
 
+/* By the schedule that named the last slot. A key that several jobs share has one fingerprint for
+ * all: there the slot must be one that this schedule names. */
+static bool has_same_past(const struct entry *entry, const struct recall_item *item)
+{
+    char fingerprint[SLOTS_FINGERPRINT_ROOM];
+    if (entry->shares_key)
+        return slots_next(&entry->slots, item->slot_us - 1) == item->slot_us;
+    slots_fingerprint(&entry->slots, fingerprint);
+    return strcmp(item->fingerprint, fingerprint) == 0;
+}
+
 static void apply(struct recall *recall, struct entry *entry, const struct recall_item *item)
 {
     int64_t slots_us[SLOTS_BACKLOG_MOST];
-    char fingerprint[SLOTS_FINGERPRINT_ROOM];
     bool is_cut;
     entry->is_recalled = true;
-    slots_fingerprint(&entry->slots, fingerprint);
-    bool is_same = strcmp(item->fingerprint, fingerprint) == 0;
-    if (item->slot_us == NO_INSTANT || !is_same)
+    if (item->slot_us == NO_INSTANT || !has_same_past(entry, item))
         return;
     int count = slots_backlog(&entry->slots, item->slot_us, recall->start_us, slots_us, &is_cut);
     for (int i = 0; i < count; i++)
@@ -57,10 +65,9 @@ static void on_answered(struct store_request *request)
 
 /* ---- the question --------------------------------------------------------------------------- */
 
-/* Of jobs that share a key the store knows the last slot of all of them only. */
 static bool is_wanted(const struct entry *entry)
 {
-    return !entry->is_recalled && entry_has_slots(entry) && !entry->shares_key;
+    return !entry->is_recalled && entry_has_slots(entry);
 }
 
 static size_t gather(struct recall *recall)
@@ -72,7 +79,9 @@ static size_t gather(struct recall *recall)
         if (!is_wanted(entry))
             continue;
         recall->items[count] =
-            (struct recall_item){.key = entry->job->key, .before_us = recall->start_us};
+            (struct recall_item){.key = entry->job->key,
+                                 .job = entry->shares_key ? entry->job->name : NULL,
+                                 .before_us = recall->start_us};
         recall->names[count++] = entry->job->name;
     }
     return count;

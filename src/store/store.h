@@ -273,6 +273,7 @@ struct run_list {
  * a thousand, so that renewals are not kept waiting. */
 struct recall_item {
     const char *key;
+    const char *job;   /* this job's runs alone, where several share the key; NULL: all */
     int64_t before_us; /* slots from this instant on are left out of account; 0: none are */
     int64_t slot_us; /* the latest with a run of whatever outcome, or last won; NO_INSTANT: none */
     char fingerprint[FINGERPRINT_MAX]; /* of the last winner that had one; "" for none */

@@ -44,7 +44,7 @@ void model_command_reset(void)
 bool command_open(struct command **ret_command, uv_loop_t *loop, const struct command_spec *spec,
                   const struct command_listener *listener, void *owner, struct error *err)
 {
-    if (world_happens(5))
+    if (world_happens(10))
         return error_set(err, ERROR_SYSTEM, "no room for another process");
     struct command *command = mem_alloc(sizeof *command);
     *command = (struct command){.listener = listener,

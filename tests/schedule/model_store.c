@@ -223,13 +223,14 @@ void model_store_give_back(struct release_item *item, bool is_undo)
 void model_store_recall(struct recall_item *item)
 {
     const struct lease_of_key *lease = find_lease(item->key);
-    bool counts = lease != NULL && lease->slot_us < item->before_us;
+    bool counts = lease != NULL && item->job == NULL && lease->slot_us < item->before_us;
     item->slot_us = counts ? lease->slot_us : NO_INSTANT;
     item->written_us = lease == NULL ? NO_INSTANT : lease->written_us;
     snprintf(item->fingerprint, sizeof item->fingerprint, "%s",
              lease == NULL ? "" : lease->fingerprint);
     for (size_t i = model_run_count; i-- > 0;)
         if (strcmp(model_runs[i].key, item->key) == 0 && !model_runs[i].is_undone &&
+            (item->job == NULL || strcmp(model_runs[i].job, item->job) == 0) &&
             model_runs[i].slot_us > item->slot_us && model_runs[i].slot_us < item->before_us)
             item->slot_us = model_runs[i].slot_us;
 }

@@ -68,11 +68,37 @@ static void disturb(int host)
     }
 }
 
+/* A deployment, or a power cut: nobody is there for a while. */
+static void black_out(void)
+{
+    int64_t down_ms = world_happens(500) ? world_chance(1, 3 * HOUR_MS) : world_chance(1, 60000);
+    for (int host = 0; host < REPLICAS; host++) {
+        struct replica *replica = hosts[host].replica;
+        if (replica->is_crashed || replica->is_stopped || replica->up_from_ms == NEVER)
+            continue;
+        end_span(host);
+        replicas_crash(replica);
+        world_at(world.now_ms + down_ms, NULL, on_restart, (void *)(intptr_t)host);
+    }
+}
+
+/* Half of the time just when slots are due, and claims under way. */
+static int64_t next_disturbance_ms(void)
+{
+    int64_t at_ms = world.now_ms + world_chance(MINUTE_MS, 4 * HOUR_MS);
+    if (world_happens(500))
+        return at_ms;
+    return (at_ms / (10 * MINUTE_MS) + 1) * 10 * MINUTE_MS + world_chance(-20, 60);
+}
+
 static void live(int64_t until_ms)
 {
     while (world.now_ms < until_ms) {
-        world_run(world.now_ms + world_chance(MINUTE_MS, 4 * HOUR_MS));
-        disturb((int)world_chance(0, REPLICAS - 1));
+        world_run(next_disturbance_ms());
+        if (world_happens(50))
+            black_out();
+        else
+            disturb((int)world_chance(0, REPLICAS - 1));
     }
 }
 
@@ -222,6 +248,8 @@ static void check_slot(size_t j, int64_t slot_us)
     bool has_next = slot_ms + 25 * HOUR_MS < world.now_ms;
     if (story.row_count == 1 && story.outcome == OUTCOME_NONE && has_next)
         complain(job, slot_us, "its story has no end", &story);
+    if (story.outcome == OUTCOME_NOT_STARTED)
+        complain(job, slot_us, "kept although it could not be started", &story);
     if (!is_started && story.start_count > 0)
         complain(job, slot_us, "two stories", &story);
     if (!is_started && !jobs[j].is_long && must_have_started(slot_ms, jobs[j].within_ms))

@@ -152,29 +152,33 @@ enum pg_next pg_history_read(struct pg_task *task, const PGresult *result, struc
 
 /* The index of (key, slot) has each key's latest slot at its end. */
 static const char recall_sql[] =
-    "SELECT #us(GREATEST(CASE WHEN lease.slot {<} item.before THEN lease.slot END, "
-    "(SELECT run.slot FROM @runs AS run WHERE run.key {=} item.key AND run.slot {<} item.before "
+    "SELECT #us(GREATEST(CASE WHEN item.job IS NULL AND lease.slot {<} item.before "
+    "THEN lease.slot END, (SELECT run.slot FROM @runs AS run WHERE run.key {=} item.key "
+    "AND run.slot {<} item.before AND (item.job IS NULL OR run.job {=} item.job) "
     "ORDER BY run.slot DESC LIMIT 1))) "
     "AS slot_us, lease.fingerprint, #us(lease.acquired_at) AS written_us, #server "
-    "FROM (SELECT i.key, i.n, COALESCE(#instant(i.before_us), 'infinity') AS before "
-    "FROM ROWS FROM (!unnest($1::!text[]), !unnest($2::!int8[])) "
-    "WITH ORDINALITY AS i (key, before_us, n)) AS item "
+    "FROM (SELECT i.key, i.job, i.n, COALESCE(#instant(i.before_us), 'infinity') AS before "
+    "FROM ROWS FROM (!unnest($1::!text[]), !unnest($2::!int8[]), !unnest($3::!text[])) "
+    "WITH ORDINALITY AS i (key, before_us, job, n)) AS item "
     "LEFT JOIN @leases AS lease ON lease.key {=} item.key ORDER BY item.n";
 
 void pg_recall_build(struct pg_task *task, struct pg_statement *statement)
 {
     const struct store_request *request = task->request;
-    struct text keys = TEXT_INIT, before = TEXT_INIT;
+    struct text keys = TEXT_INIT, before = TEXT_INIT, jobs = TEXT_INIT;
     pg_array_begin(&keys);
     pg_array_begin(&before);
+    pg_array_begin(&jobs);
     for (size_t i = 0; i < request->u.recall.count; i++) {
         const struct recall_item *item = &request->u.recall.items[i];
         pg_array_add_text(&keys, item->key);
+        pg_array_add_text(&jobs, item->job);
         pg_array_add_int64(&before, item->before_us == 0 ? NO_INSTANT : item->before_us);
     }
     statement->sql = pg_sql_expand(recall_sql, task->schema);
     pg_statement_add(statement, pg_ops_take_array(&keys));
     pg_statement_add(statement, pg_ops_take_array(&before));
+    pg_statement_add(statement, pg_ops_take_array(&jobs));
 }
 
 enum pg_next pg_recall_read(struct pg_task *task, const PGresult *result, struct error *err)

@@ -64,6 +64,7 @@ static void copy_recall(struct sqlite_job *job, const struct store_request *requ
     struct recall_item *items = mem_array(count, sizeof *items);
     for (size_t i = 0; i < count; i++) {
         items[i].key = keep(job, request->u.recall.items[i].key);
+        items[i].job = keep(job, request->u.recall.items[i].job);
         items[i].before_us = request->u.recall.items[i].before_us;
     }
     job->copy.u.recall.items = items;

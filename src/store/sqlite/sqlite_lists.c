@@ -149,6 +149,7 @@ bool sqlite_recall(struct sqlite_link *link, struct store_request *request)
             return false;
         sqlite_link_text(statement, 1, item->key);
         sqlite_link_instant(statement, 2, item->before_us == 0 ? INT64_MAX : item->before_us);
+        sqlite_link_text(statement, 3, item->job);
         if (sqlite_link_step(link, statement) != SQLITE_STEP_ROW)
             return false;
         read_recall(statement, item);

@@ -73,11 +73,12 @@ const char *const sqlite_ops_sql[SQL_COUNT] = {
                         " WHERE key = ?1 AND slot_us IS NOT NULL",
 
     /* recall */
-    [SQL_RECALL] = "SELECT (SELECT max(slot_us) FROM main.runs"
-                   " WHERE runs.key = ?1 AND slot_us < ?2),"
-                   " CASE WHEN slot_us < ?2 THEN slot_us END, fingerprint, acquired_us FROM "
-                   "(SELECT ?1 AS wanted)"
-                   " LEFT JOIN main.leases ON key = wanted",
+    [SQL_RECALL] =
+        "SELECT (SELECT max(slot_us) FROM main.runs"
+        " WHERE runs.key = ?1 AND slot_us < ?2 AND (?3 IS NULL OR job = ?3)),"
+        " CASE WHEN slot_us < ?2 AND ?3 IS NULL THEN slot_us END, fingerprint, acquired_us FROM "
+        "(SELECT ?1 AS wanted)"
+        " LEFT JOIN main.leases ON key = wanted",
 
     /* purge, forget */
     [SQL_LEASES_PURGE] = "DELETE FROM main.leases"
