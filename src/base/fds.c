@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* libuv's own 7, while a guard is started its 5 and the 4 of its command's pipes, the store's
- * connection and what a look-up opens for a moment. */
-#define NEEDED_COUNT 18
+/* libuv's own 7, the guard's 5 while it is started, the store's connection and what a look-up
+ * opens for a moment. */
+#define NEEDED_COUNT 14
 
 static void fill_standard(void)
 {

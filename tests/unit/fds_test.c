@@ -110,7 +110,7 @@ static bool little_room_is_told(void)
     for (rlim_t limit = 3; limit < 64; limit++) {
         setrlimit(RLIMIT_NOFILE, &(struct rlimit){limit, 64});
         bool has_room = fds_need_room(&err);
-        if (has_room != (limit >= 21) || !is_closed(3))
+        if (has_room != (limit >= 17) || !is_closed(3))
             return false;
     }
     return true;
