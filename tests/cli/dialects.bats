@@ -20,7 +20,7 @@ database_alone() {
 shedlock_table() {
     OPTIONS=(--dialect shedlock)
     FOREIGN=(shedlock "$LEASERUN_STORE" shedlock)
-    pg_sql main "$DATABASE" 'create table shedlock (name varchar(64) not null,
+    psql -X -q -d "$LEASERUN_STORE" -c 'create table shedlock (name varchar(64) not null,
         lock_until timestamp not null, locked_at timestamp not null,
         locked_by varchar(255) not null, primary key (name))'
 }
@@ -49,6 +49,11 @@ setup() {
     fresh_key
     FOREIGN_COLUMNS=()
     STAMPS=$BATS_TEST_TMPDIR/stamps
+}
+
+teardown() {
+    stop_started
+    [ -z "${SERVER:-}" ] || pg_stop "$SERVER" immediate
 }
 
 # Claims KEY again and again until the time is over.
@@ -234,9 +239,9 @@ contend() { # SECONDS
 }
 
 @test "every name and operator of the dialects' statements is qualified" {
-    pg_start logged log_statement=all
-    DATABASE=postgres
-    LEASERUN_STORE=$(pg_url logged postgres)
+    SERVER=logged_$RANDOM
+    pg_start "$SERVER" log_statement=all
+    LEASERUN_STORE=$(pg_url "$SERVER" postgres)
     export LEASERUN_STORE
     for dialect in fenceless shedlock; do
         for part in claim slots renew release lists; do
@@ -249,9 +254,8 @@ contend() { # SECONDS
     leaserun run "${OPTIONS[@]}" "$KEY" -- true
     leaserun status "${OPTIONS[@]}"
     leaserun check --connect "${OPTIONS[@]}"
-    grep -qF 'locked_by" OPERATOR(pg_catalog.~)' "$(pg_log logged)"
-    run python3 "$TESTS/lib/qualified.py" --log "$(pg_log logged)"
-    pg_stop logged immediate
+    grep -qF '"locked_by"::pg_catalog.text OPERATOR(pg_catalog.~)' "$(pg_log "$SERVER")"
+    run python3 "$TESTS/lib/qualified.py" --log "$(pg_log "$SERVER")"
     echo "# $output"
     expect_status 0
 }
