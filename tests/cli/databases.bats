@@ -289,6 +289,36 @@ tcp_url() { # USER
     expect_contains "$stderr" no-such
 }
 
+@test "PG* variables fill what the URL leaves out, and the URL comes first" {
+    export PGHOST=$PG_ROOT/main PGPORT PGUSER=postgres PGDATABASE=$DATABASE
+    PGPORT=$(cat "$PG_ROOT/main/port")
+    LEASERUN_STORE='postgresql://'
+    expect_run
+    PGDATABASE=no_such_database
+    LEASERUN_STORE="postgresql:///$DATABASE"
+    expect_run
+    LEASERUN_STORE='postgresql://'
+    run --separate-stderr leaserun run "$KEY" -- true
+    expect_status 69
+    expect_contains "$stderr" no_such_database
+}
+
+shown_name() {
+    pg_sql main "$DATABASE" "select application_name from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+}
+
+@test "application_name is leaserun: and the key, unless the URL or PGAPPNAME names another" {
+    KEY=plain-key
+    start_holder
+    expect_equal "$(shown_name)" "leaserun:$KEY"
+    stop_started
+    PGAPPNAME=mine start_holder
+    expect_equal "$(shown_name)" mine
+    stop_started
+    LEASERUN_STORE="$STORE_URL&application_name=ours" start_holder
+    expect_equal "$(shown_name)" ours
+}
+
 # ---- TLS -------------------------------------------------------------------------------------
 
 @test "a server with TLS: sslmode=require and verify-full connect, a certificate of another name or maker does not" {
