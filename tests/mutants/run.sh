@@ -67,8 +67,8 @@ head_of() { # NAME WORD
 
 break_it() { # NAME; 1 when a file stays as it is
     for file in $(head_of "$1" file); do
-        sed -f "$here/$1.sed" "$top/$file" >"$work/$file"
-        ! cmp -s "$top/$file" "$work/$file" || return 1
+        sed -f "$here/$1.sed" "$work/original/$file" >"$work/$file"
+        ! cmp -s "$work/original/$file" "$work/$file" || return 1
     done
 }
 
