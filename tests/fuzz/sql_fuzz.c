@@ -131,7 +131,8 @@ static void take_items(struct items *items, struct fuzz_input *input)
                                                .attempt = 1,
                                                .slot_us = NO_INSTANT};
         items->renewals[i] = (struct renew_item){.key = key, .holder = holder, .fence = 1};
-        items->recalls[i].key = items->claims[i].key;
+        items->recalls[i] =
+            (struct recall_item){.key = key, .job = items->claims[i].job, .before_us = NO_INSTANT};
         items->releases[i] = (struct release_item){
             .key = key, .holder = holder, .run_id = run_id, .outcome = OUTCOME_FAILED};
     }
