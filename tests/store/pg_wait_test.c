@@ -24,18 +24,17 @@ static struct pg_contender holder(struct pg_fixture *fixture)
     return one;
 }
 
-static struct pg_contender waiter_for(struct pg_fixture *fixture, const char *key)
+static void waiter_init(struct pg_contender *waiter, const char *key)
 {
-    struct pg_contender one;
-    pg_contender_init(&one, key);
-    one.item.is_waiting = true;
-    return one;
+    pg_contender_init(waiter, key);
+    waiter->item.is_waiting = true;
 }
 
 /* Claimed in the key's name by one who waits: held. */
 static void wait_for(struct pg_fixture *fixture, const char *key)
 {
-    struct pg_contender waiter = waiter_for(fixture, key);
+    struct pg_contender waiter;
+    waiter_init(&waiter, key);
     assert_int_equal(pg_contender_claim(&waiter, &fixture->clients[1]), CLAIM_HELD);
 }
 
@@ -198,21 +197,23 @@ static void reconnected__claim_that_waits__listens_again(void **state)
 /* ---- between the look and the mark --------------------------------------------------------- */
 
 /* The waiter's mark waits for the row's lock. */
-static struct pg_contender submit_behind_a_lock(struct pg_fixture *fixture, const char *key)
+static void submit_behind_a_lock(struct pg_fixture *fixture, struct pg_contender *waiter,
+                                 const char *key)
 {
     wait_for(fixture, key); /* it listens already */
     pg_person(fixture, "UPDATE leases SET waited = false WHERE key = '%s'", key);
     pg_person(fixture, "BEGIN");
     pg_person(fixture, "SELECT 1 FROM leases WHERE key = '%s' FOR UPDATE", key);
-    return waiter_for(fixture, key);
+    waiter_init(waiter, key);
+    pg_contender_submit(waiter, &fixture->clients[1]);
 }
 
 static void released_before_the_mark__claim_that_waits__asks_again(void **state)
 {
     struct pg_fixture *fixture = *state;
     struct pg_contender one = holder(fixture);
-    struct pg_contender waiter = submit_behind_a_lock(fixture, one.item.key);
-    pg_contender_submit(&waiter, &fixture->clients[1]);
+    struct pg_contender waiter;
+    submit_behind_a_lock(fixture, &waiter, one.item.key);
     pg_fixture_turn_ms(fixture, 100);
     assert_int_equal(fixture->clients[1].open_calls, 1);
     pg_person(fixture, "UPDATE leases SET released = true WHERE key = '%s'", one.item.key);
@@ -226,8 +227,8 @@ static void row_locked_for_long__claim_that_waits__is_held_all_the_same(void **s
 {
     struct pg_fixture *fixture = *state;
     struct pg_contender one = holder(fixture);
-    struct pg_contender waiter = submit_behind_a_lock(fixture, one.item.key);
-    pg_contender_submit(&waiter, &fixture->clients[1]);
+    struct pg_contender waiter;
+    submit_behind_a_lock(fixture, &waiter, one.item.key);
     pg_fixture_settle(fixture);
     pg_person(fixture, "COMMIT");
     assert_int_equal(waiter.request.outcome, STORE_ANSWERED);
