@@ -18,7 +18,7 @@ void identity_host(char *ret_host, size_t room);
 /* A new holder of this process. */
 void identity_holder(char ret_holder[IDENTITY_HOLDER_MAX]);
 
-/* A new run id: the nonce alone, 32 hexadecimal digits. */
+/* A new run id: a nonce alone. */
 void identity_run_id(char ret_run_id[IDENTITY_RUN_ID_MAX]);
 
 /* This boot's id (/proc/sys/kernel/random/boot_id), "" where it cannot be read. */

@@ -16,13 +16,10 @@ static void fill(void *bytes, size_t count)
 
 void random_nonce(char ret_nonce[RANDOM_NONCE_CHARS + 1])
 {
-    static const char digits[] = "0123456789abcdef";
-    unsigned char bytes[RANDOM_NONCE_CHARS / 2];
+    unsigned char bytes[RANDOM_NONCE_CHARS];
     fill(bytes, sizeof bytes);
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        ret_nonce[2 * i] = digits[bytes[i] >> 4];
-        ret_nonce[2 * i + 1] = digits[bytes[i] & 15];
-    }
+    for (size_t i = 0; i < sizeof bytes; i++)
+        ret_nonce[i] = RANDOM_NONCE_DIGITS[bytes[i] & 31];
     ret_nonce[RANDOM_NONCE_CHARS] = '\0';
 }
 

@@ -100,7 +100,7 @@ in_command() { # COMMAND...
     expect_contains "$output" 'MINE=a b'
     expect_contains "$output" "LEASERUN_KEY=$KEY"
     [[ $output =~ LEASERUN_FENCE=[1-9][0-9]* ]]
-    [[ $output =~ LEASERUN_RUN_ID=[0-9a-f]{32} ]]
+    [[ $output =~ LEASERUN_RUN_ID=[a-z2-7]{26} ]]
     grep -qx 'EMPTY=' <<<"$output"
     # Nothing but these: what was given less the store, what is told of the run, what sh adds.
     unexpected=$(grep -vE '^(PATH|MINE|EMPTY|LEASERUN_(KEY|FENCE|RUN_ID|SLOT|JOB|ATTEMPT|SOCKET))=' <<<"$output") || true

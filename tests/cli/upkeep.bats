@@ -222,7 +222,7 @@ work() { # NUMBER
     expect_equal "$(json_field outcome <<<"$all" | tr '\n' ' ')" 'unfinished succeeded failed succeeded '
     expect_equal "$(json_field status <<<"$all" | tr '\n' ' ')" 'None 0 7 0 '
     expect_equal "$(json_field job <<<"$all" | sort -u)" None
-    expect_equal "$(json_field run_id <<<"$all" | sort -u | grep -cE '^[0-9a-f]{32}$')" 4
+    expect_equal "$(json_field run_id <<<"$all" | sort -u | grep -cE '^[a-z2-7]{26}$')" 4
     fences=$(json_field fence <<<"$all")
     expect_equal "$fences" "$(sort -rn -u <<<"$fences")"
     started=$(json_field started_at <<<"$all")

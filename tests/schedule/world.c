@@ -164,7 +164,7 @@ int64_t random_below(int64_t limit)
 void random_nonce(char ret_nonce[RANDOM_NONCE_CHARS + 1])
 {
     static unsigned count;
-    snprintf(ret_nonce, RANDOM_NONCE_CHARS + 1, "%032x", ++count);
+    snprintf(ret_nonce, RANDOM_NONCE_CHARS + 1, "%026x", ++count);
 }
 
 /* ---- loop/alarm.h, loop/handles.h ----------------------------------------------------------- */

@@ -57,12 +57,12 @@ static void host__small_room__is_cut(void **state)
     assert_true(strlen(host) < sizeof host);
 }
 
-static void run_id__is_32_hexadecimal_digits(void **state)
+static void run_id__is_a_nonce(void **state)
 {
     char id[IDENTITY_RUN_ID_MAX];
     identity_run_id(id);
-    assert_int_equal(strlen(id), 32);
-    assert_int_equal(strspn(id, "0123456789abcdef"), 32);
+    assert_int_equal(strlen(id), RANDOM_NONCE_CHARS);
+    assert_int_equal(strspn(id, RANDOM_NONCE_DIGITS), RANDOM_NONCE_CHARS);
 }
 
 static void boot_id__is_the_kernels_and_stable(void **state)
@@ -124,7 +124,7 @@ int main(void)
         cmocka_unit_test(holder__names_host_and_pid_and_never_repeats),
         cmocka_unit_test(host__has_neither_blanks_nor_slashes),
         cmocka_unit_test(host__small_room__is_cut),
-        cmocka_unit_test(run_id__is_32_hexadecimal_digits),
+        cmocka_unit_test(run_id__is_a_nonce),
         cmocka_unit_test(boot_id__is_the_kernels_and_stable),
         cmocka_unit_test(namespaces__known_has_an_inode_and_unknown_is_0),
         cmocka_unit_test(start_ticks__of_this_process__is_stable),

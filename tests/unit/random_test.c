@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static void nonce__never_repeats_and_is_hexadecimal(void **state)
+static void nonce__never_repeats_and_has_its_digits_alone(void **state)
 {
     enum {
         COUNT = 1000
@@ -12,7 +12,7 @@ static void nonce__never_repeats_and_is_hexadecimal(void **state)
     static char nonces[COUNT][RANDOM_NONCE_CHARS + 1];
     for (int i = 0; i < COUNT; i++) {
         random_nonce(nonces[i]);
-        assert_int_equal(strspn(nonces[i], "0123456789abcdef"), RANDOM_NONCE_CHARS);
+        assert_int_equal(strspn(nonces[i], RANDOM_NONCE_DIGITS), RANDOM_NONCE_CHARS);
         for (int j = 0; j < i; j++)
             assert_string_not_equal(nonces[i], nonces[j]);
     }
@@ -40,7 +40,7 @@ static void below__limit_without_choice__is_0(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nonce__never_repeats_and_is_hexadecimal),
+        cmocka_unit_test(nonce__never_repeats_and_has_its_digits_alone),
         cmocka_unit_test(below__stays_below_and_reaches_every_number),
         cmocka_unit_test(below__limit_without_choice__is_0),
     };

@@ -12,7 +12,6 @@
 #define KNOWN_MS  INT64_C(3600000)
 #define SIGN_LIVE '#'
 #define SIGNS     "#~!"
-#define DIGITS    "0123456789abcdef"
 
 static char *shown_name(const struct store_table *table)
 {
@@ -127,7 +126,7 @@ static const struct composed always[] = {
 
 static const struct composed joined[] = {
     {"own_join", " LEFT JOIN @leases AS lease ON lease.key {=} (f.%key COLLATE !\"C\") "
-                 "AND !substr(!right(lease.holder, 32), 1, %random) {=} "
+                 "AND !substr(!right(lease.holder, %nonce), 1, %random) {=} "
                  "(!right(f.%holder, %random) COLLATE !\"C\")"},
     {"own_fence", "lease.fence"},
     {"own_slot", "lease.slot"},
@@ -171,13 +170,14 @@ void pg_foreign_settle(struct pg_foreign *foreign, const char *schema)
     add_zone(foreign, "acquired_zone", STORE_COLUMN_ACQUIRED_AT);
     add_zone(foreign, "expires_zone", STORE_COLUMN_EXPIRES_AT);
     add_name(foreign, "least_span", least_span(foreign));
+    add_name(foreign, "nonce", mem_printf("%d", RANDOM_NONCE_CHARS));
     add_name(foreign, "random", mem_printf("%d", random));
     add_name(foreign, "live_sign", mem_strdup("'#'"));
     add_name(foreign, "revoked_sign", mem_strdup("'~'"));
     add_name(foreign, "released_sign", mem_strdup("'!'"));
-    add_name(foreign, "live_form", mem_printf("'#[0-9a-f]{%d}$'", random));
-    add_name(foreign, "revoked_form", mem_printf("'~[0-9a-f]{%d}$'", random));
-    add_name(foreign, "released_form", mem_printf("'![0-9a-f]{%d}$'", random));
+    add_name(foreign, "live_form", mem_printf("'#[a-z2-7]{%d}$'", random));
+    add_name(foreign, "revoked_form", mem_printf("'~[a-z2-7]{%d}$'", random));
+    add_name(foreign, "released_form", mem_printf("'![a-z2-7]{%d}$'", random));
     add_composed(foreign, schema, always);
     add_composed(foreign, schema, foreign->is_joined ? joined : alone);
 }
@@ -207,6 +207,6 @@ void pg_foreign_show_holder(char *holder)
     if (length <= RANDOM_NONCE_CHARS)
         return;
     char *sign = holder + length - RANDOM_NONCE_CHARS - 1;
-    if (strchr(SIGNS, *sign) != NULL && strspn(sign + 1, DIGITS) == RANDOM_NONCE_CHARS)
+    if (strchr(SIGNS, *sign) != NULL && strspn(sign + 1, RANDOM_NONCE_DIGITS) == RANDOM_NONCE_CHARS)
         *sign = '/';
 }
