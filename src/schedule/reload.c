@@ -79,6 +79,7 @@ static void swap(struct scheduler *scheduler, struct roster *fresh)
         next = at->next;
         carry_turn(scheduler, fresh, LIST_OBJECT(at, struct turn, node));
     }
+    due_clear(&scheduler->due); /* it has places in the roster that goes */
     roster_release(scheduler->roster);
     scheduler->roster = fresh;
 }
@@ -122,10 +123,10 @@ static void finish(struct reload *reload)
 {
     struct scheduler *scheduler = reload->scheduler;
     if (take(reload)) {
+        scheduler_look_again(scheduler);
         schedule_tell_reloaded(scheduler);
         watch_files(reload);
         places_resize(&scheduler->places, scheduler->settings.max_running);
-        scheduler_look_again(scheduler);
     } else {
         schedule_tell_reload_failed(scheduler, &reload->faults);
     }

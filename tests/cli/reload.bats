@@ -59,8 +59,8 @@ end_scheduler() {
     : >"$RAN"
     await 10 has_run old
     end_scheduler
-    expect_contains "$(started_stderr "$PID")" "$TABLE:8:"
-    expect_contains "$(started_stderr "$PID")" "$TABLE:10:"
+    expect_contains "$(started_stderr "$PID")" "$TABLE:9:"
+    expect_contains "$(started_stderr "$PID")" "$TABLE:11:"
 }
 
 @test "SIGHUP while a command runs: it goes on, the next slot is the new table's" {

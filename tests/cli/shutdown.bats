@@ -66,9 +66,9 @@ complaints() { # PID
 
 @test "a second signal ends it at once" {
     start_with_command "trap '' TERM; echo started >>$RAN; sleep 60" 'shutdown-grace = 60s'
-    kill -INT "$PID"
+    kill -TERM "$PID"
     await 5 grep -q scheduler_stopping "${OUTPUT[$PID]}.err"
-    kill -INT "$PID"
+    kill -TERM "$PID"
     finish "$PID" 5
     expect_equal "$STATUS" 0
     expect_equal "$(lease_field "$KEY" state)" released
@@ -90,7 +90,7 @@ complaints() { # PID
         >"$TABLE"
     start "$LEASERUN" schedule --store "$PROXY_URL" "$TABLE"
     await 10 grep -q run_finished "${OUTPUT[$PID]}.err"
-    proxy stall
+    proxy blackhole on
     sleep 1.2
     local begun
     begun=$(now_ms)
