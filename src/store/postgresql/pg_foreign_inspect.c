@@ -1,31 +1,17 @@
 /* SPDX-License-Identifier: ISC */
 #include "base/mem.h"
+#include "store/inspection.h"
 #include "store/postgresql/pg_foreign_facts.h"
 #include "store/postgresql/pg_foreign_ops.h"
 
 #include <stdlib.h>
-
-static void add_fault(void *owner, const struct error *fault)
-{
-    struct inspection *inspection = owner;
-    inspection->faults =
-        mem_grow(inspection->faults, inspection->fault_count + 1, sizeof inspection->faults[0]);
-    inspection->faults[inspection->fault_count++] = *fault;
-}
-
-static void add_note(struct inspection *inspection, char *owned_text)
-{
-    inspection->notes =
-        mem_grow(inspection->notes, inspection->note_count + 1, sizeof inspection->notes[0]);
-    inspection->notes[inspection->note_count++] = owned_text;
-}
 
 void pg_foreign_inspect_begin(struct pg_task *task, const PGresult *facts)
 {
     struct inspection *inspection = &task->request->u.inspection;
     struct pg_foreign *foreign = task->foreign;
     char *note;
-    pg_foreign_facts_read(foreign, task->schema, facts, add_fault, inspection);
+    pg_foreign_facts_read(foreign, task->schema, facts, inspection_add_fault, inspection);
     task->work->has_schema = pg_foreign_facts_has_schema(facts);
     task->work->description =
         mem_printf("PostgreSQL %s, table %s (%s)", pg_foreign_facts_version(facts), foreign->shown,
@@ -33,7 +19,7 @@ void pg_foreign_inspect_begin(struct pg_task *task, const PGresult *facts)
     for (int i = 0; pg_foreign_is_known(foreign) &&
                     (note = pg_foreign_facts_note(foreign, task->schema, facts, i)) != NULL;
          i++)
-        add_note(inspection, note);
+        inspection_add_note(inspection, note);
 }
 
 void pg_foreign_inspect_end(struct pg_task *task)

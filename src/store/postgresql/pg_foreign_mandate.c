@@ -84,33 +84,11 @@ void pg_foreign_renew_build(struct pg_task *task, struct pg_statement *statement
     pg_statement_add(statement, pg_ops_take_array(&ttls));
 }
 
-static const struct verdict_row {
-    const char *name;
-    enum renew_verdict verdict;
-    enum lost_reason reason;
-} verdict_rows[] = {
-    {.name = "renewed", .verdict = RENEW_RENEWED},
-    {.name = "taken", .verdict = RENEW_LOST, .reason = LOST_TAKEN},
-    {.name = "revoked", .verdict = RENEW_LOST, .reason = LOST_REVOKED},
-    {.name = "expired", .verdict = RENEW_LOST, .reason = LOST_EXPIRED},
-    {.name = "gone", .verdict = RENEW_LOST, .reason = LOST_GONE},
-};
-
 static void read_renewal(struct renew_item *item, const PGresult *result, int row)
 {
-    const char *name = pg_row_text(result, row, "verdict");
-    item->verdict = RENEW_LOCKED;
-    item->other[0] = '\0';
-    for (size_t i = 0; i < sizeof verdict_rows / sizeof verdict_rows[0]; i++) {
-        if (strcmp(name, verdict_rows[i].name) != 0)
-            continue;
-        item->verdict = verdict_rows[i].verdict;
-        item->reason = verdict_rows[i].reason;
-    }
-    if (item->verdict != RENEW_LOST || item->reason != LOST_TAKEN)
-        return;
-    pg_row_copy_into(result, row, "other", item->other, sizeof item->other);
-    pg_foreign_show_holder(item->other);
+    pg_renew_read_item(item, result, row);
+    if (item->other[0] != '\0')
+        pg_foreign_show_holder(item->other);
 }
 
 enum pg_next pg_foreign_renew_read(struct pg_task *task, const PGresult *result, struct error *err)

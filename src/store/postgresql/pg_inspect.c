@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "base/mem.h"
+#include "store/inspection.h"
 #include "store/postgresql/pg_ops.h"
 #include "store/postgresql/pg_rights.h"
 #include "store/postgresql/pg_row.h"
@@ -21,21 +22,6 @@ void pg_inspect_build(struct pg_task *task, struct pg_statement *statement)
     } else {
         statement->sql = pg_sql_expand(pg_state_sql, task->schema);
     }
-}
-
-static void add_fault(void *owner, const struct error *fault)
-{
-    struct inspection *inspection = owner;
-    inspection->faults =
-        mem_grow(inspection->faults, inspection->fault_count + 1, sizeof inspection->faults[0]);
-    inspection->faults[inspection->fault_count++] = *fault;
-}
-
-static void add_note(struct inspection *inspection, char *owned_text)
-{
-    inspection->notes =
-        mem_grow(inspection->notes, inspection->note_count + 1, sizeof inspection->notes[0]);
-    inspection->notes[inspection->note_count++] = owned_text;
 }
 
 /* ---- from the catalog -------------------------------------------------------------------- */
@@ -63,7 +49,7 @@ static bool find_missing(const PGresult *facts, const char *schema, struct inspe
                   "the schema \"%s\" is not complete: create what is missing with \"leaserun "
                   "init\"",
                   schema);
-    add_fault(inspection, &err);
+    inspection_add_fault(inspection, &err);
     return true;
 }
 
@@ -78,7 +64,7 @@ static void check_server(const PGresult *facts, struct inspection *inspection)
                   "server takes no claims");
     else
         return;
-    add_fault(inspection, &err);
+    inspection_add_fault(inspection, &err);
 }
 
 static bool is_weak_commit(const char *value)
@@ -94,20 +80,24 @@ static void note_settings(const struct pg_task *task, const PGresult *facts,
     const char *isolation = setting(facts, "default_transaction_isolation");
     const char *encoding = setting(facts, "server_encoding");
     if (is_weak_commit(commit))
-        add_note(inspection, mem_printf("synchronous_commit is %s by default; leaserun raises it "
-                                        "to on for each of its statements",
-                                        commit));
+        inspection_add_note(inspection,
+                            mem_printf("synchronous_commit is %s by default; leaserun raises it "
+                                       "to on for each of its statements",
+                                       commit));
     if (strcmp(isolation, "read committed") != 0)
-        add_note(inspection, mem_printf("default_transaction_isolation is \"%s\": claims that meet "
-                                        "are retried more often than at read committed",
-                                        isolation));
+        inspection_add_note(inspection,
+                            mem_printf("default_transaction_isolation is \"%s\": claims that meet "
+                                       "are retried more often than at read committed",
+                                       isolation));
     if (strcmp(encoding, "UTF8") != 0)
-        add_note(inspection, mem_printf("the database's encoding is %s: keys outside ASCII may be "
-                                        "refused",
-                                        encoding));
+        inspection_add_note(inspection,
+                            mem_printf("the database's encoding is %s: keys outside ASCII may be "
+                                       "refused",
+                                       encoding));
     if (strtol(setting(facts, "backend_pid"), NULL, 10) != PQbackendPID(task->conn))
-        add_note(inspection, mem_strdup("a connection pooler stands before the server: keep a "
-                                        "connection free for renewals in its pool"));
+        inspection_add_note(inspection,
+                            mem_strdup("a connection pooler stands before the server: keep a "
+                                       "connection free for renewals in its pool"));
 }
 
 static void note_indexes(const PGresult *facts, struct inspection *inspection)
@@ -117,9 +107,10 @@ static void note_indexes(const PGresult *facts, struct inspection *inspection)
         if (strcmp(pg_row_text(facts, row, "what"), "index") == 0 &&
             strcmp(pg_row_text(facts, row, "name"), "leases") == 0 &&
             strcmp(index, "leases_pkey") != 0)
-            add_note(inspection, mem_printf("the index %s on leases makes every renewal write "
-                                            "about twice as much: drop it unless it is needed",
-                                            index));
+            inspection_add_note(inspection,
+                                mem_printf("the index %s on leases makes every renewal write "
+                                           "about twice as much: drop it unless it is needed",
+                                           index));
     }
 }
 
@@ -134,8 +125,8 @@ static enum pg_next read_facts(struct pg_task *task, const PGresult *facts)
     note_settings(task, facts, inspection);
     note_indexes(facts, inspection);
     if (!find_missing(facts, task->schema, inspection))
-        pg_rights_find_faults(facts, task->schema, add_fault, inspection);
-    pg_schema_find_faults(facts, task->schema, add_fault, inspection);
+        pg_rights_find_faults(facts, task->schema, inspection_add_fault, inspection);
+    pg_schema_find_faults(facts, task->schema, inspection_add_fault, inspection);
     return inspection->fault_count == 0 ? PG_NEXT_STEP : PG_NEXT_DONE;
 }
 
@@ -143,7 +134,7 @@ static enum pg_next read_facts(struct pg_task *task, const PGresult *facts)
 
 static enum pg_next read_state(struct pg_task *task, const PGresult *result)
 {
-    pg_state_find_faults(result, task->schema, add_fault, &task->request->u.inspection);
+    pg_state_find_faults(result, task->schema, inspection_add_fault, &task->request->u.inspection);
     return PG_NEXT_DONE;
 }
 

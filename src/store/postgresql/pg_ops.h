@@ -72,6 +72,7 @@ enum pg_next pg_claim_read(struct pg_task *task, const PGresult *result, struct 
 bool pg_claim_take_other_way(struct pg_task *task, const char *sqlstate);
 
 void pg_renew_build(struct pg_task *task, struct pg_statement *statement);
+void pg_renew_read_item(struct renew_item *item, const PGresult *result, int row);
 enum pg_next pg_renew_read(struct pg_task *task, const PGresult *result, struct error *err);
 bool pg_renew_take_other_way(struct pg_task *task, const char *sqlstate);
 

@@ -100,7 +100,7 @@ static const struct verdict_row verdict_rows[] = {
     {.name = "gone", .verdict = RENEW_LOST, .reason = LOST_GONE},
 };
 
-static void read_item(struct renew_item *item, const PGresult *result, int row)
+void pg_renew_read_item(struct renew_item *item, const PGresult *result, int row)
 {
     const char *name = pg_row_text(result, row, "verdict");
     item->verdict = RENEW_LOCKED;
@@ -125,6 +125,6 @@ enum pg_next pg_renew_read(struct pg_task *task, const PGresult *result, struct 
         return PG_NEXT_FAILED;
     }
     for (int i = 0; i < count; i++)
-        read_item(&items[i], result, i);
+        pg_renew_read_item(&items[i], result, i);
     return PG_NEXT_DONE;
 }

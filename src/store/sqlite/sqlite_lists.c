@@ -2,6 +2,7 @@
 /* What is there to be read: leases, runs, and the file itself. Reads take no lock that a writer
  * would wait for. */
 #include "base/mem.h"
+#include "store/inspection.h"
 #include "store/sqlite/sqlite_liveness.h"
 #include "store/sqlite/sqlite_ops.h"
 #include "store/sqlite/sqlite_schema.h"
@@ -160,20 +161,6 @@ bool sqlite_recall(struct sqlite_link *link, struct store_request *request)
 
 /* ---- the file itself --------------------------------------------------------------------- */
 
-static void add_note(struct inspection *inspection, char *text)
-{
-    inspection->notes =
-        mem_grow(inspection->notes, inspection->note_count + 1, sizeof *inspection->notes);
-    inspection->notes[inspection->note_count++] = text;
-}
-
-static struct error *add_fault(struct inspection *inspection)
-{
-    inspection->faults =
-        mem_grow(inspection->faults, inspection->fault_count + 1, sizeof *inspection->faults);
-    return &inspection->faults[inspection->fault_count++];
-}
-
 /* "ok", or what is wrong first. */
 static bool check_pages(struct sqlite_link *link, struct inspection *inspection)
 {
@@ -184,8 +171,11 @@ static bool check_pages(struct sqlite_link *link, struct inspection *inspection)
     enum sqlite_step step = sqlite_link_step(link, statement);
     const char *found =
         step == SQLITE_STEP_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
-    if (found != NULL && strcmp(found, "ok") != 0)
-        error_set(add_fault(inspection), ERROR_STORE, "%s is damaged: %s", link->file.path, found);
+    if (found != NULL && strcmp(found, "ok") != 0) {
+        struct error fault;
+        error_set(&fault, ERROR_STORE, "%s is damaged: %s", link->file.path, found);
+        inspection_add_fault(inspection, &fault);
+    }
     sqlite3_finalize(statement);
     return step != SQLITE_STEP_FAILED;
 }
@@ -200,10 +190,13 @@ static bool find_foreign(struct sqlite_link *link, struct inspection *inspection
     while ((step = sqlite_link_step(link, statement)) == SQLITE_STEP_ROW) {
         struct sqlite_row row;
         sqlite_row_fill(statement, 1, &row);
-        if (sqlite_liveness(link->self, &row, sqlite_now()).is_foreign)
-            error_set(add_fault(inspection), ERROR_CONFIG,
-                      "two hosts share %s: the lease of \"%s\" is held by %s on another clock",
-                      link->file.path, (const char *)sqlite3_column_text(statement, 0), row.holder);
+        if (!sqlite_liveness(link->self, &row, sqlite_now()).is_foreign)
+            continue;
+        struct error fault;
+        error_set(&fault, ERROR_CONFIG,
+                  "two hosts share %s: the lease of \"%s\" is held by %s on another clock",
+                  link->file.path, (const char *)sqlite3_column_text(statement, 0), row.holder);
+        inspection_add_fault(inspection, &fault);
     }
     return step == SQLITE_STEP_DONE;
 }
@@ -219,10 +212,11 @@ bool sqlite_inspect(struct sqlite_link *link, struct store_request *request)
         return false;
     inspection->description = mem_printf("SQLite %s, %s, schema version %" PRId64,
                                          sqlite3_libversion(), link->file.path, version);
-    add_note(inspection, mem_printf("for this host only; the file has %" PRId64 " KiB",
-                                    pages * page_bytes / 1024));
+    inspection_add_note(inspection, mem_printf("for this host only; the file has %" PRId64 " KiB",
+                                               pages * page_bytes / 1024));
     if (!link->self->can_see_processes)
-        add_note(inspection, mem_strdup("/proc shows another pid namespace: the lease of a dead "
-                                        "holder ends only when it expires"));
+        inspection_add_note(inspection,
+                            mem_strdup("/proc shows another pid namespace: the lease of a dead "
+                                       "holder ends only when it expires"));
     return true;
 }
