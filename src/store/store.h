@@ -114,16 +114,27 @@ struct claim_item {
      * (NULL) leaves the row's. It decides nothing: see previous_fingerprint. */
     const char *fingerprint;
     int64_t guard_pid; /* SQLite: the guard, alive as long as the tree; 0 for none yet */
+    bool is_rerun;     /* with a slot: its run may be taken over once it is interrupted */
+    /* Takes an interrupted run over, whose mandate of this fence was its last; run_id and slot_us
+     * are the run's. It wins while the run is still interrupted and the key free, whatever the
+     * slot's window, and may be undone: the run is interrupted again then. DONE: it is not, or has
+     * been started max_starts times and is given up now (is_first_to_tell), to be taken over no
+     * more. Stands alone in its request. 0: a plain claim. */
+    int64_t interrupted_fence;
+    int64_t max_starts;
 
     /* the answer */
     enum claim_verdict verdict;
-    int64_t fence;                       /* WON; > 0, or FENCE_ABSENT */
-    int64_t wait_ms;                     /* HELD: lease or hold left; EARLY: until the slot */
-    int64_t held_since_us;               /* HELD */
-    bool is_on_hold;                     /* HELD: released, and wait_ms is the hold's */
-    char other[IDENTITY_HOLDER_MAX];     /* HELD, SKIPPED: who; WON with an abandoned run: whose */
+    int64_t fence;         /* WON; > 0, or FENCE_ABSENT */
+    int64_t wait_ms;       /* HELD: lease or hold left; EARLY: until the slot */
+    int64_t held_since_us; /* HELD */
+    bool is_on_hold;       /* HELD: released, and wait_ms is the hold's */
+    /* HELD, SKIPPED: who; WON with an abandoned run: whose, or else of a run that was taken over
+     * who had it, if that is known. */
+    char other[IDENTITY_HOLDER_MAX];
     char abandoned[IDENTITY_RUN_ID_MAX]; /* WON: the unfinished run that was closed, or "" */
     int64_t abandoned_fence;
+    int64_t starts; /* WON, of a run taken over: how often it was started, this time included */
     bool is_first_to_tell; /* MISSED, SKIPPED: this claim recorded it, and its caller logs it */
     /* Of an item with a fingerprint: the row's before this claim; "" for none. Another than the
      * item's: some replica has, or had, another schedule for the job. */
@@ -183,9 +194,9 @@ enum release_verdict {
 /* STORE_RELEASE: expires and marks released where (key, holder, fence) match, and writes the
  * outcome where (run_id, fence) match and none is written: two conditions, one statement.
  * STORE_UNDO: the same for a claim that was won and not started: the run is over without a trace in
- * history, the slot is open again; fence 0: of a claim that was never answered, whatever its fence.
- * A claim of the run that arrives after that is raced. STORE_FREE: by (key,
- * holder) alone; the run stays unfinished. */
+ * history, the slot is open again (a run that was taken over is interrupted again); fence 0: of a
+ * claim that was never answered, whatever its fence. A claim of the run that arrives after that is
+ * raced. STORE_FREE: by (key, holder) alone; the run stays unfinished. */
 struct release_item {
     const char *key;
     const char *holder;
@@ -269,6 +280,18 @@ struct run_list {
 
 /* -- memory -- */
 
+/* A run of a slot whose claim was is_rerun, and which its holder has not brought to its end: it was
+ * stopped (OUTCOME_STOPPED), or is unfinished though its key is free. */
+struct interrupted_run {
+    char run_id[IDENTITY_RUN_ID_MAX]; /* "": there is none */
+    int64_t fence;                    /* of its last mandate */
+    int64_t slot_us;
+    int64_t starts; /* claims of it that were won and not undone */
+};
+
+/* Of so many slots of a key, the newest, an interrupted run is looked for. */
+#define INTERRUPTED_SLOTS 20
+
 /* STORE_RECALL: one answer for each key; nothing is locked. For many keys submit pieces of about
  * a thousand, so that renewals are not kept waiting. */
 struct recall_item {
@@ -278,6 +301,8 @@ struct recall_item {
     int64_t slot_us; /* the latest with a run of whatever outcome, or last won; NO_INSTANT: none */
     char fingerprint[FINGERPRINT_MAX]; /* of the last winner that had one; "" for none */
     int64_t written_us; /* when the key was last won, by the store's clock; NO_INSTANT: never */
+    bool wants_interrupted;
+    struct interrupted_run interrupted; /* if wanted, and the key is free */
 };
 
 /* -- upkeep -- */

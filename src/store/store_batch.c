@@ -8,8 +8,15 @@
 
 /* ---- kinds ------------------------------------------------------------------------------- */
 
+static bool takes_over(const struct store_request *request)
+{
+    return request->u.claim.count == 1 && request->u.claim.items[0].interrupted_fence != 0;
+}
+
 static bool is_batchable(const struct store_request *request)
 {
+    if (request->kind == STORE_CLAIM && takes_over(request))
+        return false;
     return !request->is_alone && (request->kind == STORE_CLAIM || request->kind == STORE_RENEW ||
                                   request->kind == STORE_RELEASE || request->kind == STORE_UNDO);
 }

@@ -7,6 +7,7 @@
 #include "store/postgresql/pg_quick.h"
 #include "store/postgresql/pg_row.h"
 #include "store/postgresql/pg_sql.h"
+#include "store/postgresql/pg_takeover.h"
 #include "store/postgresql/pg_wait.h"
 
 #include <inttypes.h>
@@ -29,18 +30,21 @@ static const char item_sql[] = /* $2: not_after; then one array for each column 
     ", given AS MATERIALIZED (SELECT $3::!text[] AS keys, $4::!text[] AS holders, $5::!text[] AS "
     "run_ids, $6::!text[] AS jobs, $7::!int4[] AS attempts, $8::!int8[] AS ttls, $9::!int8[] AS "
     "holds, $10::!int8[] AS slots, $11::!int8[] AS start_withins, $12::!bool[] AS is_onces, "
-    "$13::!bool[] AS is_skippings, $14::!text[] AS fingerprints FROM settings WHERE "
+    "$13::!bool[] AS is_skippings, $14::!text[] AS fingerprints, $15::!int4[] AS startss FROM "
+    "settings WHERE "
     "settings.lock_timeout IS NOT NULL)"
     ", item AS MATERIALIZED ("
     "SELECT i.n, i.key, i.holder, i.run_id, i.job, i.attempt, i.ttl_ms, i.hold_ms, "
-    "i.start_within_ms, i.is_once, i.is_skipping, i.fingerprint, #instant(i.slot_us) AS slot, "
+    "i.start_within_ms, i.is_once, i.is_skipping, i.fingerprint, i.starts, #instant(i.slot_us) AS "
+    "slot, "
     "#instant($2::!int8) AS not_after, !clock_timestamp() AS now "
     "FROM given CROSS JOIN ROWS FROM (!unnest(given.keys), !unnest(given.holders), "
     "!unnest(given.run_ids), !unnest(given.jobs), !unnest(given.attempts), !unnest(given.ttls), "
     "!unnest(given.holds), !unnest(given.slots), !unnest(given.start_withins), "
-    "!unnest(given.is_onces), !unnest(given.is_skippings), !unnest(given.fingerprints)) WITH "
+    "!unnest(given.is_onces), !unnest(given.is_skippings), !unnest(given.fingerprints), "
+    "!unnest(given.startss)) WITH "
     "ORDINALITY AS i (key, holder, run_id, job, attempt, ttl_ms, hold_ms, slot_us, "
-    "start_within_ms, is_once, is_skipping, fingerprint, n))";
+    "start_within_ms, is_once, is_skipping, fingerprint, starts, n))";
 
 static const char look_sql[] =
     ", look AS MATERIALIZED ("
@@ -50,7 +54,7 @@ static const char look_sql[] =
     "lease.fingerprint AS lease_fingerprint, "
     "LEAST(lease.expires_at, item.now {+} #span(lease.ttl_ms)) AS expires_at, "
     "lease.expires_at {>} (item.now {+} #span(lease.ttl_ms)) AS is_too_long, "
-    "own.run_id AS own_run_id, own.outcome AS own_outcome, "
+    "own.run_id AS own_run_id, own.holder AS own_holder, own.outcome AS own_outcome, "
     "other.run_id AS slot_run_id, other.outcome AS slot_outcome, "
     "CASE WHEN item.is_once THEN (SELECT true FROM @runs AS once WHERE once.is_once "
     "AND once.key {=} item.key AND once.outcome {=} 'succeeded' LIMIT 1) END AS has_succeeded "
@@ -59,12 +63,13 @@ static const char look_sql[] =
     "LEFT JOIN @runs AS other ON other.key {=} item.key AND other.slot {=} item.slot "
     "AND other.run_id {<>} item.run_id)";
 
-/* First come late duplicates: of a run that is over, of a claim that was given up, of a claim of
- * one's own. A slot that the lease's row names and no run does is one whose run was purged. Only a
- * live lease makes a claim give its slot up: a hold ends when it was said to. */
+/* First come late duplicates: of a run that is over or was taken over, of a claim that was given
+ * up, of a claim of one's own. A slot that the lease's row names and no run does is one whose run
+ * was purged. Only a live lease makes a claim give its slot up: a hold ends when it was said to. */
 static const char judged_sql[] =
     ", judged AS MATERIALIZED (SELECT look.*, CASE "
-    "WHEN own_outcome {<>} ALL ('{missed,skipped}'::!text[]) OR now {>} not_after THEN 'raced' "
+    "WHEN own_outcome {<>} ALL ('{missed,skipped}'::!text[]) OR own_holder {<>} holder "
+    "OR now {>} not_after THEN 'raced' "
     "WHEN lease_holder {=} holder AND NOT released AND NOT revoked AND attempt {>} lease_attempt "
     "THEN 'free' "
     "WHEN lease_holder {=} holder AND NOT released AND expires_at {>} now THEN 'held' "
@@ -135,8 +140,8 @@ static const char in_order_sql[] =
 static const char runs_sql[] =
     ", started AS ("
     "INSERT INTO @runs (run_id, key, job, slot, is_once, fence, holder, attempt, "
-    "started_at) SELECT j.run_id, j.key, j.job, j.slot, j.is_once, won.fence, j.holder, "
-    "j.attempt, won.acquired_at FROM won JOIN judged AS j ON j.key {=} won.key "
+    "started_at, starts) SELECT j.run_id, j.key, j.job, j.slot, j.is_once, won.fence, j.holder, "
+    "j.attempt, won.acquired_at, j.starts FROM won JOIN judged AS j ON j.key {=} won.key "
     "WHERE j.own_run_id IS NULL)"
     ", again AS ("
     "UPDATE @runs AS run SET fence = won.fence, attempt = j.attempt "
@@ -262,6 +267,11 @@ static int64_t get_slot(const struct claim_item *item)
     return item->slot_us;
 }
 
+static int64_t get_starts(const struct claim_item *item)
+{
+    return item->is_rerun ? 1 : NO_INSTANT;
+}
+
 static int64_t get_start_within(const struct claim_item *item)
 {
     return item->start_within_ms;
@@ -273,6 +283,10 @@ void pg_claim_build(struct pg_task *task, struct pg_statement *statement)
     struct text sql TEXT_AUTODONE = TEXT_INIT;
     if (pg_wait_is_under_way(task)) {
         pg_wait_build(task, statement);
+        return;
+    }
+    if (pg_takeover_fits(task)) {
+        pg_takeover_build(task, not_after_us(task), statement);
         return;
     }
     if (pg_quick_fits_claim(task)) {
@@ -308,6 +322,7 @@ void pg_claim_build(struct pg_task *task, struct pg_statement *statement)
     add_texts(statement, request, get_is_once);
     add_texts(statement, request, get_is_skipping);
     add_texts(statement, request, get_fingerprint);
+    add_numbers(statement, request, get_starts);
 }
 
 /* 23505 of a short form: the run or the slot has a row already, which the whole form judges. */
@@ -335,6 +350,12 @@ static enum claim_verdict read_verdict(const char *name)
     return CLAIM_RACED;
 }
 
+static bool may_be_told(const struct claim_item *item)
+{
+    bool is_given_up = item->verdict == CLAIM_DONE && item->interrupted_fence != 0;
+    return item->verdict == CLAIM_MISSED || item->verdict == CLAIM_SKIPPED || is_given_up;
+}
+
 static void read_item(struct claim_item *item, const PGresult *result, int row)
 {
     item->verdict = read_verdict(pg_row_text(result, row, "verdict"));
@@ -347,11 +368,12 @@ static void read_item(struct claim_item *item, const PGresult *result, int row)
     pg_row_copy_into(result, row, "other", item->other, sizeof item->other);
     pg_row_copy_into(result, row, "abandoned", item->abandoned, sizeof item->abandoned);
     item->abandoned_fence = pg_row_int64(result, row, "abandoned_fence", 0);
-    item->is_first_to_tell = (item->verdict == CLAIM_MISSED || item->verdict == CLAIM_SKIPPED) &&
-                             pg_row_bool(result, row, "is_first_to_tell");
+    item->is_first_to_tell = may_be_told(item) && pg_row_bool(result, row, "is_first_to_tell");
+    item->starts = pg_row_int64(result, row, "starts", 0);
     pg_row_copy_into(result, row, "previous_fingerprint", item->previous_fingerprint,
                      sizeof item->previous_fingerprint);
-    if (item->verdict == CLAIM_WON && item->abandoned[0] == '\0')
+    bool is_plain = item->interrupted_fence == 0;
+    if (item->verdict == CLAIM_WON && item->abandoned[0] == '\0' && is_plain)
         item->other[0] = '\0';
 }
 

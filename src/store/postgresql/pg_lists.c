@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STRING_OF(number) #number
+#define STRING(macro)     STRING_OF(macro)
+
 /* What there is, and what may go. Lists come in one reply; a row without a key carries the
  * server's clock alone. */
 
@@ -150,35 +153,62 @@ enum pg_next pg_history_read(struct pg_task *task, const PGresult *result, struc
 
 /* ---- recall ------------------------------------------------------------------------------ */
 
+/* Of the newest slots alone: the others need not be read, and nobody waits for them any more. */
+#define INTERRUPTED                                                                                \
+    "SELECT recent.run_id, recent.fence, recent.slot, recent.starts FROM (SELECT run.* "           \
+    "FROM @runs AS run WHERE item.wants_interrupted AND run.key {=} item.key "                     \
+    "AND run.slot IS NOT NULL ORDER BY run.slot DESC LIMIT " STRING(                               \
+        INTERRUPTED_SLOTS) ") AS recent WHERE recent.starts IS NOT NULL "                          \
+                           "AND (recent.outcome IS NULL OR recent.outcome {=} 'stopped') "         \
+                           "AND (item.job IS NULL OR recent.job {=} item.job) ORDER BY "           \
+                           "recent.slot DESC LIMIT 1"
+
 /* The index of (key, slot) has each key's latest slot at its end. */
 static const char recall_sql[] =
     "SELECT #us(GREATEST(CASE WHEN item.job IS NULL AND lease.slot {<} item.before "
     "THEN lease.slot END, (SELECT run.slot FROM @runs AS run WHERE run.key {=} item.key "
     "AND run.slot {<} item.before AND (item.job IS NULL OR run.job {=} item.job) "
     "ORDER BY run.slot DESC LIMIT 1))) "
-    "AS slot_us, lease.fingerprint, #us(lease.acquired_at) AS written_us, #server "
-    "FROM (SELECT i.key, i.job, i.n, COALESCE(#instant(i.before_us), 'infinity') AS before "
-    "FROM ROWS FROM (!unnest($1::!text[]), !unnest($2::!int8[]), !unnest($3::!text[])) "
-    "WITH ORDINALITY AS i (key, before_us, job, n)) AS item "
-    "LEFT JOIN @leases AS lease ON lease.key {=} item.key ORDER BY item.n";
+    "AS slot_us, lease.fingerprint, #us(lease.acquired_at) AS written_us, interrupted.run_id, "
+    "interrupted.fence, #us(interrupted.slot) AS interrupted_slot_us, interrupted.starts, #server "
+    "FROM (SELECT i.key, i.job, i.wants_interrupted, i.n, "
+    "COALESCE(#instant(i.before_us), 'infinity') AS before "
+    "FROM ROWS FROM (!unnest($1::!text[]), !unnest($2::!int8[]), !unnest($3::!text[]), "
+    "!unnest($4::!bool[])) "
+    "WITH ORDINALITY AS i (key, before_us, job, wants_interrupted, n)) AS item "
+    "LEFT JOIN @leases AS lease ON lease.key {=} item.key LEFT JOIN LATERAL (" INTERRUPTED
+    ") AS interrupted ON (lease.released OR lease.expires_at {<=} !clock_timestamp()) "
+    "AND (lease.not_before {>} !clock_timestamp() AND lease.acquired_at {<=} !clock_timestamp()) "
+    "IS NOT TRUE ORDER BY item.n";
 
 void pg_recall_build(struct pg_task *task, struct pg_statement *statement)
 {
     const struct store_request *request = task->request;
-    struct text keys = TEXT_INIT, before = TEXT_INIT, jobs = TEXT_INIT;
+    struct text keys = TEXT_INIT, before = TEXT_INIT, jobs = TEXT_INIT, wants = TEXT_INIT;
     pg_array_begin(&keys);
     pg_array_begin(&before);
     pg_array_begin(&jobs);
+    pg_array_begin(&wants);
     for (size_t i = 0; i < request->u.recall.count; i++) {
         const struct recall_item *item = &request->u.recall.items[i];
         pg_array_add_text(&keys, item->key);
         pg_array_add_text(&jobs, item->job);
+        pg_array_add_text(&wants, item->wants_interrupted ? "t" : "f");
         pg_array_add_int64(&before, item->before_us == 0 ? NO_INSTANT : item->before_us);
     }
     statement->sql = pg_sql_expand(recall_sql, task->schema);
     pg_statement_add(statement, pg_ops_take_array(&keys));
     pg_statement_add(statement, pg_ops_take_array(&before));
     pg_statement_add(statement, pg_ops_take_array(&jobs));
+    pg_statement_add(statement, pg_ops_take_array(&wants));
+}
+
+static void read_interrupted(struct interrupted_run *run, const PGresult *result, int row)
+{
+    pg_row_copy_into(result, row, "run_id", run->run_id, sizeof run->run_id);
+    run->fence = pg_row_int64(result, row, "fence", 0);
+    run->slot_us = pg_row_int64(result, row, "interrupted_slot_us", NO_INSTANT);
+    run->starts = pg_row_int64(result, row, "starts", 0);
 }
 
 enum pg_next pg_recall_read(struct pg_task *task, const PGresult *result, struct error *err)
@@ -195,6 +225,7 @@ enum pg_next pg_recall_read(struct pg_task *task, const PGresult *result, struct
         items[i].written_us = pg_row_int64(result, i, "written_us", NO_INSTANT);
         pg_row_copy_into(result, i, "fingerprint", items[i].fingerprint,
                          sizeof items[i].fingerprint);
+        read_interrupted(&items[i].interrupted, result, i);
     }
     return PG_NEXT_DONE;
 }

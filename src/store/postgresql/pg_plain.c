@@ -14,10 +14,11 @@ static const char claim_sql[] =
     "WITH #settings"
     ", given AS MATERIALIZED (SELECT $3::!text[] AS keys, $4::!text[] AS holders, $5::!text[] AS "
     "run_ids, $6::!text[] AS jobs, $7::!int8[] AS ttls, $8::!int8[] AS holds, $9::!int8[] AS "
-    "slots, $10::!int8[] AS untils, $11::!text[] AS fingerprints FROM settings WHERE "
-    "settings.lock_timeout IS NOT NULL)"
+    "slots, $10::!int8[] AS untils, $11::!text[] AS fingerprints, $12::!int4[] AS startss FROM "
+    "settings WHERE settings.lock_timeout IS NOT NULL)"
     ", look AS MATERIALIZED (SELECT i.n, i.key, i.holder, i.run_id, i.job, i.ttl_ms, i.hold_ms, "
-    "i.fingerprint, #instant(i.slot_us) AS slot, held.fingerprint AS previous_fingerprint, "
+    "i.fingerprint, i.starts, #instant(i.slot_us) AS slot, held.fingerprint AS "
+    "previous_fingerprint, "
     "(held.key IS NULL OR (held.released AND NOT held.revoked "
     "AND (held.not_before {>} !clock_timestamp()) IS NOT TRUE "
     "AND (held.slot {=} #instant(i.slot_us)) IS NOT TRUE)) "
@@ -28,8 +29,9 @@ static const char claim_sql[] =
     "AND run.slot {=} #instant(i.slot_us)) IS NOT TRUE)) AS is_plain "
     "FROM given CROSS JOIN ROWS FROM (!unnest(given.keys), !unnest(given.holders), "
     "!unnest(given.run_ids), !unnest(given.jobs), !unnest(given.ttls), !unnest(given.holds), "
-    "!unnest(given.slots), !unnest(given.untils), !unnest(given.fingerprints)) WITH ORDINALITY "
-    "AS i (key, holder, run_id, job, ttl_ms, hold_ms, slot_us, until_us, fingerprint, n) "
+    "!unnest(given.slots), !unnest(given.untils), !unnest(given.fingerprints), "
+    "!unnest(given.startss)) WITH ORDINALITY "
+    "AS i (key, holder, run_id, job, ttl_ms, hold_ms, slot_us, until_us, fingerprint, starts, n) "
     "LEFT JOIN @leases AS held ON held.key {=} i.key "
     "WHERE !clock_timestamp() {<=} #instant($2::!int8) "
     "AND !has_table_privilege(@@runs, 'SELECT') AND !has_table_privilege(@@runs, 'UPDATE'))"
@@ -55,8 +57,8 @@ static const char claim_sql[] =
     "AND (lease.slot {=} EXCLUDED.slot) IS NOT TRUE "
     "RETURNING lease.key, lease.fence, lease.acquired_at)"
     ", started AS (INSERT INTO @runs (run_id, key, job, slot, is_once, fence, holder, attempt, "
-    "started_at) SELECT look.run_id, look.key, look.job, look.slot, false, won.fence, "
-    "look.holder, 1, won.acquired_at FROM won JOIN look ON look.key {=} won.key)"
+    "started_at, starts) SELECT look.run_id, look.key, look.job, look.slot, false, won.fence, "
+    "look.holder, 1, won.acquired_at, look.starts FROM won JOIN look ON look.key {=} won.key)"
     " SELECT look.n, won.fence, look.previous_fingerprint, #server "
     "FROM won JOIN look ON look.key {=} won.key";
 
@@ -81,7 +83,7 @@ static const char release_sql[] =
     "#server";
 
 /* Adds each row's values, one for each column, and hands the columns over as arrays. */
-#define CLAIM_COLUMNS   9
+#define CLAIM_COLUMNS   10
 #define RELEASE_COLUMNS 6
 
 static void begin_columns(struct text *columns, int count)
@@ -102,7 +104,7 @@ bool pg_plain_fits_claim(const struct pg_task *task)
 {
     const struct claim_item *items = task->request->u.claim.items;
     for (size_t i = 0; i < task->request->u.claim.count; i++)
-        if (items[i].attempt != 1 || items[i].is_once)
+        if (items[i].attempt != 1 || items[i].is_once || items[i].interrupted_fence != 0)
             return false;
     return task->step == 0;
 }
@@ -130,6 +132,7 @@ void pg_plain_build_claim(struct pg_task *task, int64_t not_after_us,
         pg_array_add_int64(column++, item->slot_us);
         pg_array_add_int64(column++, open_until_us(item));
         pg_array_add_text(column++, item->fingerprint);
+        pg_array_add_int64(column++, item->is_rerun ? 1 : NO_INSTANT);
     }
     statement->sql = pg_sql_expand(claim_sql, task->schema);
     pg_statement_add(statement, pg_ops_lock_timeout(task));

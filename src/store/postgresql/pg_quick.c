@@ -74,7 +74,8 @@ bool pg_quick_fits_claim(const struct pg_task *task)
 {
     const struct claim_item *item = task->request->u.claim.items;
     return task->step == 0 && task->request->u.claim.count == 1 && item->attempt == 1 &&
-           item->slot_us == NO_INSTANT && !item->is_once && item->fingerprint == NULL;
+           item->slot_us == NO_INSTANT && item->interrupted_fence == 0 && !item->is_once &&
+           item->fingerprint == NULL;
 }
 
 void pg_quick_build_claim(struct pg_task *task, int64_t not_after_us,

@@ -53,7 +53,9 @@ static const char release_sql[] =
 
 /* Fence 0: of a claim whose reply never came. Holder and run are new with every claim. What is left
  * of the run is a row that says it is over: a claim of it that is still on its way meets it, and
- * wins for nobody no more. It has no slot, so that the slot is open again, and no beginning. */
+ * wins for nobody no more. It has no slot, so that the slot is open again, and no beginning. A run
+ * that was taken over is interrupted again; a take-over of it that is still on its way is kept out
+ * by its holder's name. */
 static const char undo_sql[] =
     ", freed AS (UPDATE @leases AS lease SET slot = NULL, not_before = NULL, " ENDS_NOW
     " FROM item WHERE lease.key {=} item.key AND lease.holder {=} item.holder "
@@ -62,14 +64,22 @@ static const char undo_sql[] =
     ", undone AS (INSERT INTO @runs AS run (run_id, key, is_once, fence, holder, attempt, "
     "finished_at, outcome) SELECT item.run_id, item.key, false, item.fence, item.holder, 0, "
     "!clock_timestamp(), 'not_started' FROM item ORDER BY item.run_id "
-    "ON CONFLICT (run_id) DO UPDATE SET slot = NULL, started_at = NULL, "
-    "finished_at = EXCLUDED.finished_at, outcome = EXCLUDED.outcome "
-    "WHERE run.outcome IS NULL AND (EXCLUDED.fence {=} 0 OR run.fence {=} EXCLUDED.fence) "
+    "ON CONFLICT (run_id) DO UPDATE SET slot = CASE WHEN run.starts {>} 1 THEN run.slot END, "
+    "started_at = CASE WHEN run.starts {>} 1 THEN run.started_at END, "
+    "finished_at = EXCLUDED.finished_at, "
+    "outcome = CASE WHEN run.starts {>} 1 THEN 'stopped' ELSE EXCLUDED.outcome END, "
+    "starts = run.starts {-} 1 "
+    "WHERE run.outcome IS NULL AND run.holder {=} EXCLUDED.holder AND (EXCLUDED.fence {=} 0 OR "
+    "run.fence {=} EXCLUDED.fence) "
     "RETURNING run.run_id)"
+    ", kept_out AS (UPDATE @runs AS run SET abandoned_by = item.holder FROM item "
+    "WHERE run.run_id {=} item.run_id AND run.holder {<>} item.holder AND item.fence {=} 0 "
+    "AND run.starts IS NOT NULL)"
     " SELECT item.n, (freed.key IS NOT NULL OR (lease.holder {=} item.holder "
     "AND (item.fence {=} 0 OR lease.fence {=} item.fence))) AS is_released, "
     "(undone.run_id IS NOT NULL OR (run.outcome {=} 'not_started' "
-    "AND run.started_at IS NULL)) AS is_recorded, #server "
+    "AND run.started_at IS NULL) OR (run.outcome {=} 'stopped' AND run.starts IS NOT NULL "
+    "AND run.holder {=} item.holder)) AS is_recorded, #server "
     "FROM item LEFT JOIN freed ON freed.key {=} item.key "
     "LEFT JOIN undone ON undone.run_id {=} item.run_id "
     "LEFT JOIN @leases AS lease ON lease.key {=} item.key "

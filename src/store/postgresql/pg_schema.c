@@ -67,6 +67,7 @@ static const struct object objects[] = {
                "    outcome !text COLLATE !\"C\",\n"
                "    status !int4,\n"
                "    abandoned_by !text COLLATE !\"C\",\n"
+               "    starts !int4,\n"
                "    UNIQUE (key, slot)\n"
                ") WITH (fillfactor = 50);\n",
     },
@@ -153,6 +154,7 @@ static const struct column columns[] = {
     {"runs", "outcome", "text C"},
     {"runs", "status", "integer"},
     {"runs", "abandoned_by", "text C"},
+    {"runs", "starts", "integer"},
     {"steps", "run_id", "text C"},
     {"steps", "seq", "bigint"},
     {"steps", "name", "text C"},

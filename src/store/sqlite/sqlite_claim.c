@@ -5,8 +5,10 @@
 #include "base/time_text.h"
 #include "store/sqlite/sqlite_look.h"
 #include "store/sqlite/sqlite_ops.h"
+#include "store/sqlite/sqlite_takeover.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static bool next_fence(struct sqlite_link *link, int64_t after, int64_t *ret_fence)
 {
@@ -48,6 +50,9 @@ static bool write_run(struct sqlite_link *link, const struct sqlite_look *look, 
         sqlite_link_text(statement, 7, item->job);
         sqlite_link_instant(statement, 8, item->slot_us);
         sqlite3_bind_int(statement, 9, item->is_once);
+    }
+    if (which == SQL_RUN_START) {
+        sqlite_link_instant(statement, 10, item->is_rerun ? 1 : NO_INSTANT);
     }
     if (!sqlite_link_run(link, statement))
         return false;
@@ -106,6 +111,8 @@ static struct sqlite_row new_row(const struct sqlite_self *self, const struct sq
     snprintf(row.run_id, sizeof row.run_id, "%s", item->run_id);
     snprintf(row.previous_run_id, sizeof row.previous_run_id, "%s",
              look->is_again ? look->row.previous_run_id : look->row.run_id);
+    if (strcmp(row.previous_run_id, item->run_id) == 0) /* that is taken over */
+        row.previous_run_id[0] = '\0';
     snprintf(row.clock, sizeof row.clock, "%s", self->clock);
     snprintf(row.fingerprint, sizeof row.fingerprint, "%s",
              item->fingerprint != NULL ? item->fingerprint : look->row.fingerprint);
@@ -116,8 +123,13 @@ static bool win(struct sqlite_link *link, struct sqlite_look *look)
 {
     struct claim_item *item = look->item;
     int64_t fence = 0;
-    bool is_started;
-    if (!next_fence(link, look->row.fence, &fence) ||
+    bool is_started = true;
+    bool is_takeover = item->interrupted_fence != 0 && !look->is_again;
+    if (!next_fence(link, look->row.fence, &fence))
+        return false;
+    if (is_takeover && !sqlite_takeover_win(link, look, fence))
+        return false;
+    if (!is_takeover &&
         !write_run(link, look, fence, look->is_again ? SQL_RUN_AGAIN : SQL_RUN_START, &is_started))
         return false;
     if (!is_started) { /* a late duplicate of a run that is over */
@@ -164,6 +176,8 @@ static bool write_move(struct sqlite_link *link, struct sqlite_look *look)
     case MOVE_MISS:
     case MOVE_SKIP:
         return record_unstarted(link, look);
+    case MOVE_GIVE_UP:
+        return sqlite_takeover_give_up(link, look);
     case MOVE_SIGHT:
         return sight(link, look);
     }

@@ -66,6 +66,7 @@ static void copy_recall(struct sqlite_job *job, const struct store_request *requ
         items[i].key = keep(job, request->u.recall.items[i].key);
         items[i].job = keep(job, request->u.recall.items[i].job);
         items[i].before_us = request->u.recall.items[i].before_us;
+        items[i].wants_interrupted = request->u.recall.items[i].wants_interrupted;
     }
     job->copy.u.recall.items = items;
 }
@@ -144,8 +145,10 @@ static void answer_release(struct release_item *to, const struct release_item *f
 static void answer_recall(struct recall_item *to, const struct recall_item *from)
 {
     const char *key = to->key;
+    const char *job = to->job;
     *to = *from;
     to->key = key;
+    to->job = job;
 }
 
 static void answer_lists(struct store_request *to, struct store_request *from)

@@ -25,11 +25,15 @@ enum sqlite_sql {
     SQL_RUN_START,
     SQL_RUN_UNSTARTED,
     SQL_RUN_ABANDON,
+    SQL_RUN_STATE,
+    SQL_RUN_TAKE,
+    SQL_RUN_GIVE_UP,
     /* release */
     SQL_RUN_FINISH,
     SQL_RUN_OUTCOME,
     /* undo */
     SQL_RUN_UNDO,
+    SQL_RUN_KEEP_OUT,
     SQL_LAST_SLOT,
     /* status, history */
     SQL_LEASES,
@@ -38,6 +42,7 @@ enum sqlite_sql {
     SQL_OLDEST_SLOT,
     /* recall */
     SQL_RECALL,
+    SQL_INTERRUPTED,
     /* purge, forget */
     SQL_LEASES_PURGE,
     SQL_RUNS_PURGE,

@@ -141,6 +141,39 @@ static void read_recall(sqlite3_stmt *statement, struct recall_item *item)
     item->written_us = sqlite_link_read_instant(statement, 3);
 }
 
+static bool is_free(struct sqlite_link *link, const struct sqlite_row *row)
+{
+    struct sqlite_now now = sqlite_now();
+    return row->exists && !sqlite_liveness(link->self, row, now).is_live &&
+           sqlite_liveness_hold_ms(link->self, row, now) <= 0;
+}
+
+static bool find_interrupted(struct sqlite_link *link, struct recall_item *item)
+{
+    struct interrupted_run *run = &item->interrupted;
+    struct sqlite_row row;
+    if (!sqlite_row_read(link, item->key, &row))
+        return false;
+    if (!is_free(link, &row))
+        return true;
+    sqlite3_stmt *statement = sqlite_link_statement(link, SQL_INTERRUPTED);
+    if (statement == NULL)
+        return false;
+    sqlite_link_text(statement, 1, item->key);
+    sqlite_link_text(statement, 2, item->job);
+    sqlite3_bind_int(statement, 3, INTERRUPTED_SLOTS);
+    enum sqlite_step step = sqlite_link_step(link, statement);
+    if (step != SQLITE_STEP_ROW)
+        return step == SQLITE_STEP_DONE;
+    snprintf(run->run_id, sizeof run->run_id, "%s",
+             (const char *)sqlite3_column_text(statement, 0));
+    run->fence = sqlite3_column_int64(statement, 1);
+    run->slot_us = sqlite_link_read_instant(statement, 2);
+    run->starts = sqlite3_column_int64(statement, 3);
+    sqlite3_reset(statement);
+    return true;
+}
+
 bool sqlite_recall(struct sqlite_link *link, struct store_request *request)
 {
     for (size_t i = 0; i < request->u.recall.count; i++) {
@@ -155,6 +188,9 @@ bool sqlite_recall(struct sqlite_link *link, struct store_request *request)
             return false;
         read_recall(statement, item);
         sqlite3_reset(statement);
+        item->interrupted = (struct interrupted_run){.slot_us = NO_INSTANT};
+        if (item->wants_interrupted && !find_interrupted(link, item))
+            return false;
     }
     return true;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "store/sqlite/sqlite_look.h"
 
+#include "store/sqlite/sqlite_takeover.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -158,7 +160,7 @@ static bool judge_own_claim(struct sqlite_look *look)
 static void clear_answer(struct claim_item *item)
 {
     item->verdict = CLAIM_RACED;
-    item->fence = item->wait_ms = item->held_since_us = item->abandoned_fence = 0;
+    item->fence = item->wait_ms = item->held_since_us = item->abandoned_fence = item->starts = 0;
     item->other[0] = item->abandoned[0] = '\0';
     item->is_first_to_tell = item->is_on_hold = false;
     item->previous_fingerprint[0] = '\0';
@@ -198,9 +200,14 @@ bool sqlite_look(struct sqlite_link *link, struct sqlite_look *look)
     look->life = sqlite_liveness(link->self, &look->row, look->now);
     if (judge_own_claim(look))
         return true;
-    if (!look->is_again && !look_at_past(link, look, &is_settled))
+    bool is_takeover = look->item->interrupted_fence != 0;
+    if (is_takeover && !sqlite_takeover_look(link, look, &is_settled))
+        return false;
+    if (!is_takeover && !look->is_again && !look_at_past(link, look, &is_settled))
         return false;
     if (!is_settled)
         judge_lease(link, look);
+    if (is_takeover && look->move == MOVE_WIN)
+        sqlite_takeover_judge(look);
     return true;
 }

@@ -7,9 +7,16 @@
 enum sqlite_move {
     MOVE_NOTHING, /* the item's verdict is final */
     MOVE_WIN,
-    MOVE_MISS,  /* the slot's window is over: record it, first to tell */
-    MOVE_SKIP,  /* the slot is given up, since the key is held: the same */
-    MOVE_SIGHT, /* held on another clock: note since when the row is unchanged */
+    MOVE_MISS,    /* the slot's window is over: record it, first to tell */
+    MOVE_SKIP,    /* the slot is given up, since the key is held: the same */
+    MOVE_GIVE_UP, /* the interrupted run has been started often enough */
+    MOVE_SIGHT,   /* held on another clock: note since when the row is unchanged */
+};
+
+/* Of a claim that takes a run over: the run as it is. */
+struct sqlite_interrupted {
+    int64_t starts;
+    char holder[IDENTITY_HOLDER_MAX];
 };
 
 struct sqlite_look {
@@ -18,6 +25,7 @@ struct sqlite_look {
     struct sqlite_now now;
     struct sqlite_life life;
     bool is_again; /* our own claim, whose reply was lost */
+    struct sqlite_interrupted interrupted;
     enum sqlite_move move;
 };
 

@@ -144,10 +144,23 @@ static bool last_slot(struct sqlite_link *link, const char *key, int64_t *ret_sl
     return true;
 }
 
+/* The claim that took a run over may never have come; should it still come, it is kept out. */
+static bool keep_out(struct sqlite_link *link, const struct release_item *item)
+{
+    sqlite3_stmt *statement = sqlite_link_statement(link, SQL_RUN_KEEP_OUT);
+    if (statement == NULL)
+        return false;
+    sqlite_link_text(statement, 1, item->run_id);
+    sqlite_link_text(statement, 2, item->holder);
+    return sqlite_link_run(link, statement);
+}
+
 static bool undo_run(struct sqlite_link *link, struct release_item *item)
 {
     struct release_item undone = *item;
     undone.outcome = OUTCOME_NOT_STARTED;
+    if (item->fence == 0 && !keep_out(link, item))
+        return false;
     sqlite3_stmt *statement = sqlite_link_statement(link, SQL_RUN_UNDO);
     if (statement == NULL)
         return false;
@@ -158,7 +171,8 @@ static bool undo_run(struct sqlite_link *link, struct release_item *item)
     sqlite3_bind_int64(statement, 5, sqlite_now().wall_us);
     if (!sqlite_link_run(link, statement))
         return false;
-    return read_outcome(link, &undone, &item->is_recorded);
+    item->is_recorded = sqlite3_changes(link->db) > 0;
+    return item->is_recorded || read_outcome(link, &undone, &item->is_recorded);
 }
 
 static bool undo_one(struct sqlite_link *link, struct release_item *item)

@@ -27,12 +27,13 @@ const char *const sqlite_ops_sql[SQL_COUNT] = {
                            " WHERE key = ?1 AND is_once = 1 AND outcome = 'succeeded' LIMIT 1",
     [SQL_NEXT_FENCE] = "UPDATE main.fence_seq SET last = max(last, ?1) + 1 RETURNING last",
     /* a claim whose reply was lost, made again: its run has not been started */
-    [SQL_RUN_AGAIN] = "UPDATE main.runs SET attempt = ?4, fence = ?5, started_us = ?6"
+    [SQL_RUN_AGAIN] = "UPDATE main.runs SET attempt = ?4, fence = ?5,"
+                      " started_us = iif(starts > 1, started_us, ?6)"
                       " WHERE run_id = ?1 AND key = ?2 AND holder = ?3 AND attempt < ?4"
                       " AND outcome IS NULL",
     [SQL_RUN_START] = "INSERT INTO main.runs"
                       " (run_id, key, holder, attempt, fence, started_us, job, slot_us, is_once,"
-                      " status) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, -1)"
+                      " status, starts) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, -1, ?10)"
                       " ON CONFLICT DO NOTHING",
     [SQL_RUN_UNSTARTED] =
         "INSERT INTO main.runs"
@@ -43,6 +44,17 @@ const char *const sqlite_ops_sql[SQL_COUNT] = {
                         " finished_us = coalesce(finished_us, max(?3, started_us))"
                         " WHERE run_id = ?1 AND (outcome IS NULL OR abandoned_by = ?2)"
                         " RETURNING holder, fence",
+    [SQL_RUN_STATE] = "SELECT fence, holder, starts, abandoned_by,"
+                      " outcome IS NULL OR outcome = 'stopped'"
+                      " FROM main.runs WHERE run_id = ?1 AND key = ?2",
+    [SQL_RUN_TAKE] = "UPDATE main.runs SET holder = ?2, attempt = ?3, fence = ?4,"
+                     " starts = starts + 1, outcome = NULL, status = -1, finished_us = NULL"
+                     " WHERE run_id = ?1",
+    /* it keeps its outcome, and its holder's name tells whose claim it was */
+    [SQL_RUN_GIVE_UP] = "UPDATE main.runs SET starts = NULL, abandoned_by = ?2,"
+                        " outcome = coalesce(outcome, 'abandoned'),"
+                        " finished_us = coalesce(finished_us, max(?3, started_us))"
+                        " WHERE run_id = ?1",
 
     /* release */
     [SQL_RUN_FINISH] = "UPDATE main.runs SET outcome = ?3, status = ?4,"
@@ -55,9 +67,14 @@ const char *const sqlite_ops_sql[SQL_COUNT] = {
     [SQL_RUN_UNDO] = "INSERT INTO main.runs"
                      " (run_id, key, holder, attempt, fence, finished_us, is_once, outcome, status)"
                      " VALUES (?1, ?3, ?4, 0, ?2, ?5, 0, 'not_started', -1)"
-                     " ON CONFLICT (run_id) DO UPDATE SET slot_us = NULL, started_us = NULL,"
-                     " finished_us = ?5, outcome = 'not_started'"
-                     " WHERE outcome IS NULL AND ?2 IN (fence, 0)",
+                     " ON CONFLICT (run_id) DO UPDATE SET"
+                     " slot_us = iif(starts > 1, slot_us, NULL),"
+                     " started_us = iif(starts > 1, started_us, NULL), finished_us = ?5,"
+                     " outcome = iif(starts > 1, 'stopped', 'not_started'), starts = starts - 1"
+                     " WHERE outcome IS NULL AND holder = ?4 AND ?2 IN (fence, 0)",
+    /* of a take-over that never came: should it come later it finds its holder's name */
+    [SQL_RUN_KEEP_OUT] = "UPDATE main.runs SET abandoned_by = ?2"
+                         " WHERE run_id = ?1 AND holder <> ?2 AND starts IS NOT NULL",
     [SQL_LAST_SLOT] = "SELECT max(slot_us) FROM main.runs"
                       " WHERE key = ?1 AND slot_us IS NOT NULL",
 
@@ -79,6 +96,11 @@ const char *const sqlite_ops_sql[SQL_COUNT] = {
         " CASE WHEN slot_us < ?2 AND ?3 IS NULL THEN slot_us END, fingerprint, acquired_us FROM "
         "(SELECT ?1 AS wanted)"
         " LEFT JOIN main.leases ON key = wanted",
+    [SQL_INTERRUPTED] = "SELECT run_id, fence, slot_us, starts FROM"
+                        " (SELECT * FROM main.runs WHERE key = ?1 AND slot_us IS NOT NULL"
+                        " ORDER BY slot_us DESC LIMIT ?3)"
+                        " WHERE starts IS NOT NULL AND (outcome IS NULL OR outcome = 'stopped')"
+                        " AND (?2 IS NULL OR job = ?2) ORDER BY slot_us DESC LIMIT 1",
 
     /* purge, forget */
     [SQL_LEASES_PURGE] = "DELETE FROM main.leases"

@@ -29,7 +29,7 @@ static const char tables[] =
     " run_id TEXT NOT NULL UNIQUE, key TEXT NOT NULL, job TEXT, holder TEXT NOT NULL,"
     " attempt INTEGER NOT NULL, fence INTEGER NOT NULL, slot_us INTEGER,"
     " is_once INTEGER NOT NULL, started_us INTEGER, finished_us INTEGER,"
-    " outcome TEXT, status INTEGER NOT NULL, abandoned_by TEXT"
+    " outcome TEXT, status INTEGER NOT NULL, abandoned_by TEXT, starts INTEGER"
     ") STRICT;"
     "CREATE UNIQUE INDEX runs_slot ON runs (key, slot_us) WHERE slot_us IS NOT NULL;"
     "CREATE INDEX runs_once ON runs (key) WHERE is_once = 1 AND outcome = 'succeeded';"
