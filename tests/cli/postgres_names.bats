@@ -41,7 +41,9 @@ seen_all() { # LOG
 	previous_run_id
 	SKIP LOCKED), renewed
 	is_recorded
-	undone AS (DELETE
+	undone AS (INSERT
+	run_locked AS
+	kept_out AS
 	SET revoked = true
 	is_stop
 	on_hold
