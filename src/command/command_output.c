@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 #define READ_MOST 65536 /* at a time: a pipe holds as much */
+/* An event is longer than its line, a hundred times where lines are short. What may wait in a
+ * writer is looked at between two of these. */
+#define READ_LINES 4096
 
 static void close_stream(struct command_stream *stream)
 {
@@ -20,9 +23,10 @@ static bool read_some(struct command_stream *stream)
 {
     static char bytes[READ_MOST]; /* the loop is one */
     struct command_output *output = stream->output;
+    size_t most = output->writer != NULL ? READ_LINES : READ_MOST;
     ssize_t got;
     do
-        got = read(stream->watch.fd, bytes, sizeof bytes);
+        got = read(stream->watch.fd, bytes, most);
     while (got < 0 && errno == EINTR);
     if (got < 0 && errno == EAGAIN)
         return false;
@@ -157,7 +161,8 @@ static void drain_stream(struct command_stream *stream)
     int held = 0;
     if (ioctl(stream->watch.fd, FIONREAD, &held) != 0)
         held = 0;
-    for (int reads = held / READ_MOST + 1; reads > 0 && read_some(stream); reads--)
+    int most = stream->output->writer != NULL ? READ_LINES : READ_MOST;
+    for (int reads = held / most + 1; reads > 0 && read_some(stream); reads--)
         continue;
     if (stream->watch.fd < 0) /* it has ended */
         return;

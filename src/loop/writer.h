@@ -13,8 +13,8 @@
 #include <uv.h>
 
 /* Of bytes that wait. */
-#define WRITER_ROOM 262144  /* from here on, who can put them later should */
-#define WRITER_MOST 1048576 /* and who cannot should do without */
+#define WRITER_ROOM 262144   /* from here on, who can put them later should */
+#define WRITER_MOST 16777216 /* and who cannot should do without */
 
 struct writer;
 
