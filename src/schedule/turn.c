@@ -13,6 +13,7 @@
 #define SPAWN_AGAIN_MS 1000
 #define PLAN_AGAIN_MS  10000
 #define LOOK_AGAIN_MS  5000 /* after a slot was found started: its winner may undo it */
+#define LOOK_LEAST_MS  1500 /* of a window that is left; a shorter one is over too soon */
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
@@ -72,11 +73,22 @@ static bool may_come_again(const struct turn *turn)
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
+static int64_t left_ms(const struct turn *turn)
+{
+    return (turn->end_us - scheduler_now_us(turn->scheduler)) / 1000;
+}
+
 static bool may_look_again(const struct turn *turn)
 {
-    int64_t left_us = turn->end_us - scheduler_now_us(turn->scheduler);
     return turn->slot_us != NO_INSTANT && !turn->has_looked_again && turn->run.spec.is_guard_late &&
-           left_us > 2 * LOOK_AGAIN_MS * INT64_C(1000);
+           left_ms(turn) >= LOOK_LEAST_MS;
+}
+
+static void look_again(struct turn *turn)
+{
+    int64_t half_ms = left_ms(turn) / 2;
+    turn->has_looked_again = true;
+    come_again(turn, half_ms < LOOK_AGAIN_MS ? half_ms : LOOK_AGAIN_MS);
 }
 
 static void decide(struct turn *turn)
@@ -90,8 +102,7 @@ static void decide(struct turn *turn)
     } else if (turn->result == CLAIM_RESULT_HELD && turn_claim_may_wait(turn)) {
         come_again(turn, POLL_MS);
     } else if (turn->result == CLAIM_RESULT_DONE && may_look_again(turn)) {
-        turn->has_looked_again = true;
-        come_again(turn, LOOK_AGAIN_MS);
+        look_again(turn);
     } else {
         end(turn);
     }
