@@ -15,7 +15,7 @@ until [ -e "$1.end" ]; do sleep 0.05; done'
 start_recorder() { # [OPTION...]; sets PID and RECORD
     RECORD=$BATS_TEST_TMPDIR/record.$RANDOM
     : >"$RECORD"
-    start "$TOOLS/start_as" --default 2 --default 3 -- "$LEASERUN" run "$@" "$KEY" -- \
+    start "$TOOLS/start_as" --default 1 --default 2 --default 3 -- "$LEASERUN" run "$@" "$KEY" -- \
         sh -c "$RECORDER" sh "$RECORD"
     await 10 has_said "$PID" running
 }
@@ -36,7 +36,7 @@ expect_recorded() { # STATUS NAME...
 
 # A run that signals can end: in a shell's background INT and QUIT would be ignored. Sets PID.
 start_plain() { # ARGUMENT... of leaserun
-    start "$TOOLS/start_as" --default 2 --default 3 -- "$LEASERUN" "$@"
+    start "$TOOLS/start_as" --default 1 --default 2 --default 3 -- "$LEASERUN" "$@"
 }
 
 # Within a second, with the status for the signal, and without a process that names the key.
@@ -197,7 +197,7 @@ server.recv(1000)
 print(\"asked\", flush=True)
 time.sleep(20)" & resolver=$!
             trap "kill $resolver" EXIT
-            "$2" --default 2 --default 3 -- "$3" run --wait 60s \
+            "$2" --default 1 --default 2 --default 3 -- "$3" run --wait 60s \
                 --store postgresql://database.example/none "$4" -- true &
             echo $! >"$1/pid"
             wait $!' sh "$BATS_TEST_TMPDIR" "$TOOLS/start_as" "$LEASERUN" "$KEY"

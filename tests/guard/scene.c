@@ -10,7 +10,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,8 +121,10 @@ static void on_signal(struct signals *signals, int number)
 
 void scene_main(void)
 {
-    uv_loop_t loop;          /* libuv keeps two descriptors from the first loop on */
-    signal(SIGHUP, SIG_DFL); /* a nohup around the tests is kept by what they start */
+    uv_loop_t loop; /* libuv keeps two descriptors from the first loop on */
+    signal(SIGHUP, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGQUIT, SIG_DFL);
     signals_take_stock(&given_signals);
     uv_loop_init(&loop);
     uv_loop_close(&loop);

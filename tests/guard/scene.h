@@ -45,7 +45,8 @@ int scene_set_up(void **state);
 int scene_tear_down(void **state);
 #define SCENE_CASE(name) cmocka_unit_test_setup_teardown(name, scene_set_up, scene_tear_down)
 
-/* First thing in main: signals as leaserun has them. */
+/* First thing in main: signals as leaserun has them when it is started from a terminal, however
+ * this program was (nohup and a shell's background leave some ignored). */
 void scene_main(void);
 
 /* fork(2) for a process that plays leaserun: what fails in it ends it with 99. */

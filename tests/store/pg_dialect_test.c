@@ -320,20 +320,25 @@ static void foreign_lock__slot_that_is_given_up__is_recorded_as_skipped_once(voi
                         "skipped");
 }
 
+struct loser {
+    struct pg_client *client;
+    const char *key;
+};
+
+static void lose_five_times(void *owner)
+{
+    struct loser *loser = owner;
+    struct pg_contender one;
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(claim(loser->client, loser->key, &one), CLAIM_HELD);
+}
+
 static void foreign_lock__plain_claims__write_nothing(void **state)
 {
-    struct pg_client *client = open_beside(*state);
-    const char *key = pg_fixture_key(*state);
-    struct pg_contender one;
-    assert_true(shedlock_locks(*state, "beside", key));
-    assert_int_equal(claim(client, key, &one), CLAIM_HELD);
-    int64_t before =
-        pg_person_number(*state, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::int8");
-    for (int i = 0; i < 5; i++)
-        assert_int_equal(claim(client, key, &one), CLAIM_HELD);
-    assert_int_equal(
-        pg_person_number(*state, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::int8"),
-        before);
+    struct loser loser = {.client = open_beside(*state), .key = pg_fixture_key(*state)};
+    assert_true(shedlock_locks(*state, "beside", loser.key));
+    lose_five_times(&loser);
+    assert_int_equal(pg_fixture_cost(*state, lose_five_times, &loser).xids, 0);
 }
 
 static void store_of_our_own__beside_the_dialect__the_two_exclude_one_another(void **state)

@@ -202,6 +202,29 @@ int64_t pg_person_number(struct pg_fixture *fixture, const char *sql)
     return strtoll(pg_person(fixture, "%s", sql), NULL, 10);
 }
 
+static struct pg_cost written_so_far(struct pg_fixture *fixture)
+{
+    return (struct pg_cost){
+        .xids = pg_person_number(fixture, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text"),
+        .wal_bytes = pg_person_number(fixture, "SELECT pg_current_wal_insert_lsn() - '0/0'"),
+    };
+}
+
+struct pg_cost pg_fixture_cost(struct pg_fixture *fixture, void (*act)(void *owner), void *owner)
+{
+    struct pg_cost least = {.xids = INT64_MAX, .wal_bytes = INT64_MAX};
+    for (int i = 0; i < 8 && least.xids > 0; i++) {
+        struct pg_cost before = written_so_far(fixture);
+        act(owner);
+        struct pg_cost after = written_so_far(fixture);
+        if (after.xids - before.xids < least.xids)
+            least.xids = after.xids - before.xids;
+        if (after.wal_bytes - before.wal_bytes < least.wal_bytes)
+            least.wal_bytes = after.wal_bytes - before.wal_bytes;
+    }
+    return least;
+}
+
 /* ---- its life ---------------------------------------------------------------------------- */
 
 int pg_fixture_open(void **state)

@@ -62,6 +62,14 @@ const char *pg_person(struct pg_fixture *fixture, const char *format, ...)
 void pg_person_grant(struct pg_fixture *fixture, const char *role);
 int64_t pg_person_number(struct pg_fixture *fixture, const char *sql);
 
+/* What the whole server wrote meanwhile. */
+struct pg_cost {
+    int64_t xids, wal_bytes;
+};
+/* The least that act costs, of a few times: what others write on the same server (autovacuum, other
+ * tests) falls into some of them, what act itself writes into each. */
+struct pg_cost pg_fixture_cost(struct pg_fixture *fixture, void (*act)(void *owner), void *owner);
+
 const char *pg_fixture_key(struct pg_fixture *fixture);
 
 struct pg_contender {

@@ -104,50 +104,49 @@ static void twenty_race_for_a_slot__one_starts_it(void **state)
     close_clients(fixture, keep);
 }
 
-static int64_t wal_position(struct pg_fixture *fixture)
-{
-    return pg_person_number(fixture, "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn");
-}
+struct losers {
+    struct pg_client *client;
+    const char *key;
+    int count;
+};
 
-static int64_t next_xid(struct pg_fixture *fixture)
+static void lose(void *owner)
 {
-    return pg_person_number(fixture, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text");
+    struct losers *losers = owner;
+    for (int i = 0; i < losers->count; i++) {
+        struct pg_contender loser;
+        pg_contender_init(&loser, losers->key);
+        assert_int_equal(pg_contender_claim(&loser, losers->client), CLAIM_HELD);
+    }
 }
 
 static void held__two_hundred_lose__no_wal_and_no_xid(void **state)
 {
     struct pg_fixture *fixture = *state;
     struct pg_client *client = &fixture->clients[0];
-    struct pg_contender winner, loser;
+    struct pg_contender winner;
     pg_contender_init(&winner, pg_fixture_key(fixture));
     assert_int_equal(pg_contender_claim(&winner, client), CLAIM_WON);
-    pg_contender_init(&loser, winner.item.key);
-    assert_int_equal(pg_contender_claim(&loser, client), CLAIM_HELD); /* sets hint bits */
+    struct losers losers = {.client = client, .key = winner.item.key, .count = 1};
+    lose(&losers); /* sets hint bits */
     pg_person(fixture, "CHECKPOINT");
-    int64_t xid = next_xid(fixture), wal = wal_position(fixture);
-    for (int i = 0; i < 200; i++) {
-        pg_contender_init(&loser, winner.item.key);
-        assert_int_equal(pg_contender_claim(&loser, client), CLAIM_HELD);
-    }
-    assert_int_equal(next_xid(fixture), xid);
-    assert_true(wal_position(fixture) - wal < 200 * 4); /* a standby snapshot may fall into it */
+    losers.count = 200;
+    struct pg_cost cost = pg_fixture_cost(fixture, lose, &losers);
+    assert_int_equal(cost.xids, 0);
+    assert_true(cost.wal_bytes < 200 * 4); /* a standby snapshot may fall into it */
 }
 
 static void on_hold__twenty_lose__no_xid(void **state)
 {
     struct pg_fixture *fixture = *state;
     struct pg_client *client = pg_client_open(fixture, NULL, NULL);
-    struct pg_contender one, other;
+    struct pg_contender one;
     pg_contender_init(&one, pg_fixture_key(fixture));
     one.item.hold_ms = 600000;
     assert_int_equal(pg_contender_claim(&one, client), CLAIM_WON);
     pg_contender_give_back(&one, client, STORE_RELEASE);
-    int64_t xid = next_xid(fixture);
-    for (int i = 0; i < 20; i++) {
-        pg_contender_init(&other, one.item.key);
-        assert_int_equal(pg_contender_claim(&other, client), CLAIM_HELD);
-    }
-    assert_int_equal(next_xid(fixture), xid);
+    struct losers losers = {.client = client, .key = one.item.key, .count = 20};
+    assert_int_equal(pg_fixture_cost(fixture, lose, &losers).xids, 0);
 }
 
 static void thousand_cycles__updates_of_leases_are_hot(void **state)
