@@ -7,6 +7,7 @@
 #include "scene.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -321,6 +322,8 @@ static void command__closes_its_input__the_writer_notices(void **state)
     scene_start(scene);
     char line[8];
     scene_wait_file(scene, "up", line, sizeof line);
+    struct pollfd writer = {.fd = ends[1]};
+    assert_int_equal(poll(&writer, 1, 10000), 1); /* the guard may close it a moment later */
     assert_int_equal(write(ends[1], "x", 1), -1); /* SIGPIPE is ignored here */
     close(ends[1]);
     command_signal(scene->command, SIGTERM);

@@ -9,6 +9,7 @@
 #include "scene.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +44,7 @@ static int64_t all_gone_at(const struct pids *pids)
 }
 
 /* Some milliseconds when the machine is idle (they are printed); this much when it is not. */
-#define SOON_MS 200
+#define SOON_MS 1000
 
 static int give_back(int argc, char **argv)
 {
@@ -135,15 +136,32 @@ static void stop__tree_that_respawns__ends(void **state)
     assert_int_equal(scene->guard_died_count, 0);
 }
 
+/* So near that it comes soon, so far that no tree that is there now is missed. */
+static int64_t move_deadline(struct scene *scene)
+{
+    int64_t kill_at = now_boot_ms() + 300;
+    command_move_deadline(scene->command, kill_at - 100, kill_at);
+    return kill_at;
+}
+
+static void deadline__as_given_at_the_start__holds(void **state)
+{
+    struct scene *scene = *state;
+    int64_t kill_at = now_boot_ms() + 1000;
+    scene->start.term_at_boot_ms = kill_at - 100;
+    scene->start.kill_at_boot_ms = kill_at;
+    scene_run_script(scene, "trap '' TERM; sleep 60");
+    assert_int_equal(scene->killer, GUARD_KILLER_DEADLINE);
+    assert_in_range(scene->empty_boot_ms - kill_at, 0, SOON_MS);
+}
+
 static void deadline__leaserun_answers__is_told_and_lives(void **state)
 {
     struct scene *scene = *state;
-    int64_t kill_at = now_boot_ms() + 400;
-    scene->start.term_at_boot_ms = kill_at - 200;
-    scene->start.kill_at_boot_ms = kill_at;
     scene_open_script(scene, STUBBORN);
     scene_start(scene);
     struct pids pids = wait_pids(scene);
+    int64_t kill_at = move_deadline(scene);
     scene_wait(scene, &scene->empty_count, 1);
     assert_int_equal(scene->killer, GUARD_KILLER_DEADLINE);
     assert_in_range(scene->empty_boot_ms - kill_at, 0, SOON_MS);
@@ -155,12 +173,12 @@ static void deadline__leaserun_answers__is_told_and_lives(void **state)
 static void deadline__is_moved__command_lives_on(void **state)
 {
     struct scene *scene = *state;
-    int64_t now = now_boot_ms();
-    scene->start.term_at_boot_ms = now + 150;
-    scene->start.kill_at_boot_ms = now + 200;
-    scene_open_script(scene, "sleep 0.5; exit 8");
+    char line[8];
+    scene_open_script(scene, "echo up >up; sleep 0.6; exit 8");
     scene_start(scene);
-    command_move_deadline(scene->command, now + 60000, now + 70000);
+    scene_wait_file(scene, "up", line, sizeof line);
+    int64_t kill_at = move_deadline(scene);
+    command_move_deadline(scene->command, kill_at + 60000, kill_at + 70000);
     scene_wait(scene, &scene->empty_count, 1);
     assert_int_equal(command_status_code(scene->wait_status), 8);
     assert_int_equal(scene->killer, GUARD_KILLER_NONE);
@@ -173,12 +191,12 @@ static void deadline__term_comes_first__and_only_once(void **state)
     scene_open_script(scene, "trap 'echo t >>terms; n=1' TERM\n"
                              "setsid sh -c 'trap \"echo t >>others; exit\" TERM\n"
                              "echo up >up; while :; do sleep 0.02; done' &\n"
-                             "while [ -z \"$n\" ]; do sleep 0.02; done; sleep 0.2; exit 9");
+                             "while [ -z \"$n\" ]; do sleep 0.02; done; sleep 0.4; exit 9");
     scene_start(scene);
     scene_wait_file(scene, "up", line, sizeof line);
     int64_t now = now_boot_ms();
     command_move_deadline(scene->command, now + 50, now + 5000);
-    scene_turn(scene, 100);
+    scene_wait_file(scene, "terms", line, sizeof line);
     command_stop(scene->command, SIGTERM, now + 5000); /* what leaserun's own clock says too */
     scene_wait(scene, &scene->empty_count, 1);
     MEM_AUTOFREE char *terms = scene_read(scene, "terms");
@@ -202,9 +220,41 @@ static pid_t fork_leaserun(struct scene *scene, void (*play)(struct scene *scene
     _exit(0);
 }
 
+/* The same with a deadline that is moved when the tree is there. */
+struct doomed {
+    pid_t leaserun;
+    struct pids pids;
+    int64_t kill_at_boot_ms;
+};
+
+static void play_doomed(struct scene *scene)
+{
+    MEM_AUTOFREE char *path = mem_printf("%s/kill_at", scene->folder);
+    FILE *file = fopen(path, "we");
+    fprintf(file, "%" PRId64 "\n", move_deadline(scene));
+    fclose(file);
+}
+
+static struct doomed fork_doomed(struct scene *scene, void (*play)(struct scene *scene))
+{
+    char kill_at[24];
+    struct doomed doomed = {.leaserun = fork_leaserun(scene, play), .pids = wait_pids(scene)};
+    scene_wait_file(scene, "kill_at", kill_at, sizeof kill_at);
+    doomed.kill_at_boot_ms = strtoll(kill_at, NULL, 10);
+    return doomed;
+}
+
 static void play_stopped(struct scene *scene)
 {
+    play_doomed(scene);
     raise(SIGSTOP);
+}
+
+static void play_hanging_doomed(struct scene *scene)
+{
+    play_doomed(scene);
+    for (;;)
+        pause();
 }
 
 static void play_hanging(struct scene *scene)
@@ -217,16 +267,12 @@ static void check_deadline_kills_both(struct scene *scene, void (*play)(struct s
                                       int64_t most_ms)
 {
     int status;
-    int64_t kill_at = now_boot_ms() + 500;
-    scene->start.term_at_boot_ms = kill_at - 100;
-    scene->start.kill_at_boot_ms = kill_at;
-    pid_t leaserun = fork_leaserun(scene, play);
-    struct pids pids = wait_pids(scene);
-    int64_t gone = all_gone_at(&pids);
-    print_message("# tree gone %d ms after the deadline\n", (int)(gone - kill_at));
-    assert_in_range(gone - kill_at, 0, SOON_MS);
-    assert_int_equal(waitpid(leaserun, &status, 0), leaserun);
-    assert_in_range(now_boot_ms() - kill_at, 0, most_ms);
+    struct doomed doomed = fork_doomed(scene, play);
+    int64_t gone_ms = all_gone_at(&doomed.pids) - doomed.kill_at_boot_ms;
+    print_message("# tree gone %d ms after the deadline\n", (int)gone_ms);
+    assert_in_range(gone_ms, 0, SOON_MS);
+    assert_int_equal(waitpid(doomed.leaserun, &status, 0), doomed.leaserun);
+    assert_in_range(now_boot_ms() - doomed.kill_at_boot_ms, 0, most_ms);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     check_given_back(scene);
 }
@@ -238,11 +284,12 @@ static void deadline__leaserun_is_stopped__both_are_killed(void **state)
 
 static void deadline__leaserun_hangs__both_are_killed(void **state)
 {
-    check_deadline_kills_both(*state, play_hanging, 200 + SOON_MS);
+    check_deadline_kills_both(*state, play_hanging_doomed, 200 + SOON_MS);
 }
 
 static void play_paused(struct scene *scene)
 {
+    play_doomed(scene);
     command_pause(scene->command);
     raise(SIGSTOP);
     scene_wait(scene, &scene->empty_count, 1);
@@ -257,25 +304,21 @@ static void deadline__leaserun_has_paused__only_the_tree_is_killed(void **state)
 {
     struct scene *scene = *state;
     int status;
-    int64_t kill_at = now_boot_ms() + 500;
-    scene->start.term_at_boot_ms = kill_at - 100;
-    scene->start.kill_at_boot_ms = kill_at;
-    pid_t leaserun = fork_leaserun(scene, play_paused);
-    struct pids pids = wait_pids(scene);
-    assert_in_range(all_gone_at(&pids) - kill_at, 0, SOON_MS);
-    usleep(1000 * 1000);
-    kill(leaserun, SIGCONT);
-    assert_int_equal(waitpid(leaserun, &status, 0), leaserun);
+    struct doomed doomed = fork_doomed(scene, play_paused);
+    assert_in_range(all_gone_at(&doomed.pids) - doomed.kill_at_boot_ms, 0, SOON_MS);
+    usleep(1000 * 1000); /* were leaserun taken for dead, it would be killed by then */
+    kill(doomed.leaserun, SIGCONT);
+    assert_int_equal(waitpid(doomed.leaserun, &status, 0), doomed.leaserun);
     assert_int_equal(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 33);
 }
 
 static void continue__past_the_deadline__runs_nothing(void **state)
 {
     struct scene *scene = *state;
-    scene->start.term_at_boot_ms = scene->start.kill_at_boot_ms = now_boot_ms() + 150;
     scene_open_script(scene, "kill -STOP $$; echo ran >ran");
     scene_start(scene);
     scene_wait(scene, &scene->stopped_count, 1);
+    command_move_deadline(scene->command, now_boot_ms() + 150, now_boot_ms() + 150);
     usleep(200 * 1000);
     command_continue(scene->command, false);
     scene_wait(scene, &scene->empty_count, 1);
@@ -432,6 +475,7 @@ int main(int argc, char **argv)
         SCENE_CASE(stop__deaf_to_term__is_killed_on_time),
         SCENE_CASE(stop__command_is_stopped__hears_it_all_the_same),
         SCENE_CASE(stop__tree_that_respawns__ends),
+        SCENE_CASE(deadline__as_given_at_the_start__holds),
         SCENE_CASE(deadline__leaserun_answers__is_told_and_lives),
         SCENE_CASE(deadline__is_moved__command_lives_on),
         SCENE_CASE(deadline__term_comes_first__and_only_once),
