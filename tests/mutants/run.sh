@@ -13,7 +13,7 @@
 #     # caught by: faults SEED SECONDS    the fault harness
 # The first line "caught by" is tried, the others with --all only. Each test must pass on the
 # program as it is; a mutant that no longer changes anything, does not build, or is not caught, is
-# a failure. The project is copied to a temporary folder, built once, and then in small parts.
+# a failure. `meson setup -Dmutant=NAME` builds one by hand.
 set -u
 here=$(cd "$(dirname "$0")" && pwd) || exit 1
 top=$(cd "$here/../.." && pwd)
@@ -42,15 +42,16 @@ tell() { # ok|no SENTENCE
 }
 
 # 0: all is well; 1: the test has found something; others: it could not be run.
-try() { # KIND NAME...
-    kind=$1
-    shift
+try() { # plain|broken KIND NAME...
+    build=$work/$1
+    kind=$2
+    shift 2
     case $kind in
     faults)
-        TMPDIR=$work BUILD=$work/build nice "$work/tests/faults/run" --seed "$1" --seconds "$2"
+        TMPDIR=$work BUILD=$build nice "$top/tests/faults/run" --seed "$1" --seconds "$2"
         ;;
-    store) LEASERUN_TEST_STORE=postgresql meson test -C "$work/build" --no-rebuild "$*" ;;
-    *) meson test -C "$work/build" --no-rebuild "$*" ;;
+    store) LEASERUN_TEST_STORE=postgresql meson test -C "$build" --no-rebuild "$*" ;;
+    *) meson test -C "$build" --no-rebuild "$*" ;;
     esac >"$work/log" 2>&1
 }
 
@@ -58,23 +59,17 @@ try() { # KIND NAME...
 passes() { # WORDS
     grep -qxF "$1" "$work/passed" 2>/dev/null && return
     # shellcheck disable=SC2086
-    try $1 && echo "$1" >>"$work/passed"
+    try plain $1 && echo "$1" >>"$work/passed"
 }
 
 head_of() { # NAME WORD
     sed -n "s/^# $2: //p" "$here/$1.sed"
 }
 
-break_it() { # NAME; 1 when a file stays as it is
+# 1: a file stays as it is.
+changes_its_files() { # NAME
     for file in $(head_of "$1" file); do
-        sed -f "$here/$1.sed" "$work/original/$file" >"$work/$file"
-        ! cmp -s "$work/original/$file" "$work/$file" || return 1
-    done
-}
-
-mend() { # NAME
-    for file in $(head_of "$1" file); do
-        cp "$work/original/$file" "$work/$file" # not its time: it is to be built again
+        ! cmp -s "$top/$file" "$work/broken/src/${file##*/}" || return 1
     done
 }
 
@@ -86,30 +81,28 @@ check_mutant() { # NAME
         passes "$catcher" || { tell no "$catcher passes without a mutant" && return; }
     done <"$work/catchers"
     : >"$work/log"
-    if ! break_it "$1"; then
-        tell no "$sentence: it no longer changes anything"
-    elif ! ninja -C "$work/build" >"$work/log" 2>&1; then
+    meson configure "$work/broken" -Dmutant="$1" >"$work/log" 2>&1
+    if ! ninja -C "$work/broken" >>"$work/log" 2>&1; then
         tell no "$sentence: it does not build"
+    elif ! changes_its_files "$1"; then
+        tell no "$sentence: it no longer changes anything"
     else
         while read -r catcher; do
             # shellcheck disable=SC2086
-            try $catcher
+            try broken $catcher
             case $? in
             1) tell ok "$sentence: $catcher" ;;
             *) tell no "$sentence: $catcher does not see it" ;;
             esac
         done <"$work/catchers"
     fi
-    mend "$1"
-    ninja -C "$work/build" >"$work/log" 2>&1
 }
 
-for part in src tests man conf packaging meson.build meson_options.txt; do
-    cp -a "$top/$part" "$work/$part"
-done
-mkdir "$work/original" && cp -a "$top/src" "$work/original/src"
-if ! meson setup "$work/build" "$work" -Dtests=enabled -Doptimization=0 >"$work/log" 2>&1 ||
-    ! ninja -C "$work/build" >"$work/log" 2>&1 || ! pg_start main >>"$work/log" 2>&1; then
+builds() { # FOLDER
+    meson setup "$work/$1" "$top" -Dtests=enabled -Doptimization=0 && ninja -C "$work/$1"
+}
+
+if ! { builds plain && builds broken && pg_start main; } >"$work/log" 2>&1; then
     tell no 'the program as it is builds, and a server starts'
     echo "1..$count"
     exit 1
