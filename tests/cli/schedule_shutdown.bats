@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: ISC
-# leaserun schedule ends: what becomes of claims in flight, how loud it is; and what it does as
+# leaserun schedule ends: what becomes of commands, how loud it is; and what it does as
 # process 1.
 # stores: postgresql sqlite
 
@@ -76,55 +76,6 @@ END
     terminate "$PID" 3
     expect_equal "$STATUS" 0
     is_free a
-}
-
-# A replica behind a proxy is told to end after its claim was won and before it knows. Sets FIRST.
-ends_while_claiming() {
-    proxy_start
-    LEASERUN_STORE=$PROXY_URL replica
-    FIRST=$PID
-    [ -z "${OTHER:-}" ] || freeze "$OTHER" # or it would be faster
-    proxy hold-reply 'insert into .*leases'
-    proxy await-fired 1 8
-    kill -TERM "$FIRST"
-    await 2 told "$FIRST" event=scheduler_stopping
-    [ -z "${OTHER:-}" ] || kill -CONT "$OTHER"
-    sleep 0.2
-    proxy go
-    finish "$FIRST" 8
-    expect_equal "$STATUS" 0
-    expect_equal "$(count_told 'event=claim_won' "$FIRST")" 0
-    expect_equal "$(count_told 'level=(warn|error)' "$FIRST")" 0
-}
-
-@test "P3 a claim that is won during a shutdown leaves its slot to the others" {
-    [ "$STORE_KIND" = postgresql ] || skip 'it takes a reply that is late'
-    table <<END
-[job a]
-schedule = every 5s
-command = $NOTE
-END
-    replica
-    OTHER=$PID
-    ends_while_claiming
-    await 4 has_started 1
-    expect_equal "$(count_told 'event=claim_won job=a' "$OTHER")" 1
-}
-
-@test "P3 a claim that is won during a shutdown leaves its slot to the replica that is started next" {
-    [ "$STORE_KIND" = postgresql ] || skip 'it takes a reply that is late'
-    table <<END
-[job a]
-schedule = every 4s
-command = $NOTE
-END
-    replica
-    await 6 has_started 1
-    stop_replica "$PID"
-    ends_while_claiming
-    replica
-    await 2 has_started 2
-    each_slot_once a 4
 }
 
 @test "a job that ends by itself during the shutdown with a failure is told as such" {
