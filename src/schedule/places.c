@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "schedule/places.h"
 
+#include "base/now.h"
+
 #include <sys/resource.h>
 
 /* Descriptors of a run: to its guard, and two pipes with an end that is closed soon. */
@@ -22,22 +24,44 @@ static int64_t limit_of(int64_t max_running)
     return max_running > 0 && max_running < most ? max_running : most;
 }
 
-void places_init(struct places *places, int64_t max_running)
+void places_init(struct places *places, int64_t max_running, void (*pause)(struct places *places))
 {
-    *places = (struct places){.most = limit_of(max_running)};
+    *places = (struct places){.most = limit_of(max_running), .pause = pause};
     list_init(&places->waiting);
+}
+
+static void give(struct places *places, struct place *place)
+{
+    int64_t begun_boot_ms = now_boot_ms();
+    if (begun_boot_ms > places->row_end_boot_ms + 1) /* something else was done between */
+        places->row_ms = 0;
+    list_remove(&place->node);
+    place->is_waiting = false;
+    place->is_taken = true;
+    places->taken_count++;
+    place->given(place);
+    places->row_end_boot_ms = now_boot_ms();
+    places->row_ms += places->row_end_boot_ms - begun_boot_ms;
 }
 
 static void call_next(struct places *places)
 {
-    while (places->taken_count < places->most && !list_is_empty(&places->waiting)) {
-        struct place *place = LIST_OBJECT(places->waiting.next, struct place, node);
-        list_remove(&place->node);
-        place->is_waiting = false;
-        place->is_taken = true;
-        places->taken_count++;
-        place->given(place);
+    while (!places->is_pausing && places->taken_count < places->most &&
+           !list_is_empty(&places->waiting)) {
+        if (places->row_ms >= PLACES_ROW_MS) {
+            places->is_pausing = true;
+            places->pause(places);
+        } else {
+            give(places, LIST_OBJECT(places->waiting.next, struct place, node));
+        }
     }
+}
+
+void places_go_on(struct places *places)
+{
+    places->is_pausing = false;
+    places->row_ms = 0;
+    call_next(places);
 }
 
 void places_resize(struct places *places, int64_t max_running)

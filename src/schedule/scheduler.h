@@ -49,6 +49,7 @@ struct scheduler {
     int64_t ahead_us; /* this clock is known to be so far ahead of the store's; 0: not known */
     struct list turns;
     struct places places;
+    struct alarm places_pause;
     struct outage outage;
     struct recall recall;
     struct reload reload;

@@ -41,6 +41,7 @@ static void on_renewals_closed(void *owner)
     outage_close(&scheduler->outage, handles);
     shutdown_close(&scheduler->shutdown, handles);
     clock_watch_close(&scheduler->clock, handles);
+    alarm_close(&scheduler->places_pause, handles);
     alarm_close(&scheduler->wake, handles);
 }
 
@@ -83,6 +84,17 @@ static void on_some_closed(struct handles *handles)
         on_all_closed(handles);
 }
 
+/* Not 0: libuv would come to it before it looks at any descriptor. */
+static void on_places_pause(struct places *places)
+{
+    alarm_set_in(&LIST_OBJECT(places, struct scheduler, places)->places_pause, 1);
+}
+
+static void on_pause_over(struct alarm *alarm)
+{
+    places_go_on(&LIST_OBJECT(alarm, struct scheduler, places_pause)->places);
+}
+
 bool scheduler_start(struct scheduler *scheduler, uv_loop_t *loop,
                      const struct scheduler_spec *spec, struct job_table *table,
                      void (*finished)(struct scheduler *scheduler), struct error *err)
@@ -100,7 +112,8 @@ bool scheduler_start(struct scheduler *scheduler, uv_loop_t *loop,
         scheduler->roster = NULL;
         return false;
     }
-    places_init(&scheduler->places, scheduler->settings.max_running);
+    places_init(&scheduler->places, scheduler->settings.max_running, on_places_pause);
+    alarm_init(&scheduler->places_pause, loop, on_pause_over);
     alarm_init(&scheduler->wake, loop, scheduler_on_wake);
     shutdown_init(&scheduler->shutdown, scheduler, loop);
     reload_init(&scheduler->reload, scheduler, loop);
