@@ -120,7 +120,7 @@ static void add_job(struct reading *reading, const struct job *job)
 static void take_job(struct reading *reading, const struct ini_text *text,
                      const struct ini_section *header, const struct setting_section *section)
 {
-    const struct ini_entry *entries = text->entries + header->first;
+    const struct ini_entry *entries = header->count > 0 ? &text->entries[header->first] : NULL;
     const char *name = strchr(header->name, ' ') + 1;
     struct job job = reading->defaults;
     size_t before = reading->faults->count;
