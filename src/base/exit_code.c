@@ -5,7 +5,7 @@
 
 const struct exit_code_row exit_codes[] = {
     {"0-255", "command", "the command's own exit status, whatever it is"},
-    {"1", "too old", "status --max-age: the last success is older, or there was none"},
+    {"1", "too old", "the last success is older than status --max-age says, or there was none"},
     {"64", "usage", "the command line makes no sense; nothing was done"},
     {"69", "store", "the store did not answer in time or refused; the command was not started"},
     {"71", "system", "the operating system refused something that leaserun needs"},

@@ -27,7 +27,7 @@ static void list_row(struct listing *listing, const struct run_row *row)
     listing_text(listing, row->job);
     listing_text(listing, row->key);
     listing_instant(listing, row->slot_us);
-    listing_number(listing, row->fence);
+    listing_fence(listing, row->fence);
     listing_text(listing, row->holder);
     listing_instant(listing, row->started_us);
     listing_instant(listing, row->finished_us);

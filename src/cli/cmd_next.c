@@ -199,6 +199,8 @@ static int next_of_jobs(struct options *options)
         code = say_faults(&faults);
     else if (!add_wanted(options, &table, &dues, &error))
         code = say_error(&error);
+    else if (dues.count == 0)
+        say_line("no job of the job table is enabled");
     else
         list_dues(&dues, true, options->is_json);
     free(dues.rows);

@@ -31,10 +31,7 @@ static void list_row(struct listing *listing, const struct lease_row *row)
     listing_text(listing, row->key);
     listing_text(listing, is_stopping ? "held, stop asked" : lease_state_name(row->state));
     listing_text(listing, row->holder);
-    if (row->fence == FENCE_ABSENT)
-        listing_nothing(listing);
-    else
-        listing_number(listing, row->fence);
+    listing_fence(listing, row->fence);
     listing_instant(listing, row->acquired_us);
     listing_instant(listing, row->expires_us);
     listing_span(listing, row->remaining_ms);

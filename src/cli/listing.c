@@ -70,6 +70,14 @@ void listing_number(struct listing *listing, int64_t value)
     add_cell(listing, &text);
 }
 
+void listing_fence(struct listing *listing, int64_t fence)
+{
+    if (fence > 0)
+        listing_number(listing, fence);
+    else
+        listing_nothing(listing);
+}
+
 void listing_span(struct listing *listing, int64_t ms)
 {
     char span[TIME_TEXT_MAX];

@@ -25,6 +25,7 @@ void listing_start(struct listing *listing, const struct listing_column *columns
                    size_t column_count, bool is_json);
 void listing_text(struct listing *listing, const char *value); /* NULL: nothing there */
 void listing_number(struct listing *listing, int64_t value);
+void listing_fence(struct listing *listing, int64_t fence);     /* none: nothing there */
 void listing_span(struct listing *listing, int64_t ms);         /* JSON: the number */
 void listing_instant(struct listing *listing, int64_t wall_us); /* NO_INSTANT: nothing there */
 void listing_nothing(struct listing *listing);                  /* JSON: null; for people: "-" */

@@ -51,7 +51,7 @@ static void list_run(struct listing *listing, const struct run_row *run)
     else
         listing_number(listing, run->status);
     listing_text(listing, run->run_id);
-    listing_number(listing, run->fence);
+    listing_fence(listing, run->fence);
     listing_text(listing, run->holder);
     listing_instant(listing, run->started_us);
     listing_instant(listing, run->finished_us);
@@ -124,14 +124,15 @@ static int list_job(struct invocation *invocation, struct job_table *table)
     if (!roster_make(table, now_wall_us(), &roster, &error))
         return say_error(&error);
     const struct entry *entry = roster_find(roster, name);
-    int code;
-    if (entry != NULL && entry_has_slots(entry)) {
-        code = list_entry(invocation, entry);
-    } else {
-        error_set(&error, ERROR_USAGE, "\"%s\" is no enabled job of the table that has slots",
+    bool is_usable = false;
+    if (entry == NULL)
+        error_set(&error, ERROR_USAGE, "there is no enabled job \"%s\" in the job table", name);
+    else if (!entry_has_slots(entry))
+        error_set(&error, ERROR_USAGE, "job \"%s\" has no slots: @once and @reboot have none",
                   name);
-        code = say_error(&error);
-    }
+    else
+        is_usable = true;
+    int code = is_usable ? list_entry(invocation, entry) : say_error(&error);
     roster_release(roster);
     return code;
 }

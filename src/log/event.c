@@ -149,7 +149,7 @@ const struct event_row events[EVENT_COUNT] = {
         {
             .name = "run_failed",
             .level = LEVEL_ERROR,
-            .when = "the command could not be started, or was ended by its timeout",
+            .when = "the command failed, could not be started, or was ended by its timeout",
             .fields = "job slot fence run_id outcome status took_ms output_tail error",
         },
     [EVENT_ATTEMPT_FAILED] =
@@ -163,7 +163,7 @@ const struct event_row events[EVENT_COUNT] = {
         {
             .name = "run_stopped",
             .level = LEVEL_INFO,
-            .when = "leaserun was told to stop and ended the command",
+            .when = "the command was ended because leaserun was told to stop",
             .fields = "job slot fence run_id outcome status took_ms",
         },
     [EVENT_RUN_ABANDONED] =
@@ -200,7 +200,7 @@ const struct event_row events[EVENT_COUNT] = {
         {
             .name = "scheduler_ready",
             .level = LEVEL_INFO,
-            .when = "the table was read and `schedule` has begun",
+            .when = "the table was read and the scheduler has begun",
             .fields = "job",
         },
     [EVENT_SCHEDULER_STOPPING] =

@@ -297,7 +297,7 @@ void run_tell_end(struct run *run, const struct run_record *record)
                   describe_failure(run, record, what));
     else if (record->outcome == OUTCOME_STOPPED)
         log_event_at(run->spec.log, level_of_stopped(run, record), EVENT_RUN_STOPPED, &scope,
-                     "ended: %s came", strsignal(run->stop_signal));
+                     "ended: SIG%s came", sigabbrev_np(run->stop_signal));
     else if (record->outcome == OUTCOME_FAILED && !run->facts.has_guard_died)
         log_event_at(run->spec.log, levels->failed, EVENT_RUN_FAILED, &scope, "%s",
                      describe_failure(run, record, what));

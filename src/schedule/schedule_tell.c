@@ -186,7 +186,7 @@ void schedule_tell_stopping(struct scheduler *scheduler, int number, int command
 {
     struct log_scope scope = LOG_SCOPE_NONE;
     log_event(scheduler->spec.log, EVENT_SCHEDULER_STOPPING, &scope,
-              "%s came: nothing more is started; %d command%s run%s", strsignal(number),
+              "SIG%s came: nothing more is started; %d command%s run%s", sigabbrev_np(number),
               command_count, command_count == 1 ? "" : "s", command_count == 1 ? "s" : "");
 }
 

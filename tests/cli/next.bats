@@ -157,3 +157,10 @@ first     once                  -"
     expect_status 78
     expect_contains "$stderr" "$TABLE:"
 }
+
+@test "a table without a job that is enabled: said in words, and no rows" {
+    printf '[job off]\nschedule = @daily\ncommand = true\nenabled = no\n' >"$TABLE"
+    run -0 --separate-stderr leaserun next --config "$TABLE"
+    expect_equal "$output" ''
+    expect_contains "$stderr" 'no job of the job table is enabled'
+}

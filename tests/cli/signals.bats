@@ -228,5 +228,5 @@ time.sleep(20)" & resolver=$!
     run leaserun run "$KEY" -- true
     expect_status 0
     [ ! -s "$log" ] || no_overlaps "$log"
-    run ! grep -v 'ended: Terminated came' "$BATS_TEST_TMPDIR/said"
+    run ! grep -v 'ended: SIGTERM came' "$BATS_TEST_TMPDIR/said"
 }

@@ -62,13 +62,24 @@ has_missed_twice() { [ "$(tick_slots | grep -c ' missed -$')" -ge 2 ]; }
 
 @test "a job without slots, one that is not there, no job: 64 and one line" {
     leaserun init
-    for job in start nobody; do
-        run -64 --separate-stderr leaserun history --slots "$job" "$JOBS"
-        expect_one_line
-        expect_contains "$stderr" "\"$job\" is no enabled job of the table that has slots"
-    done
+    run -64 --separate-stderr leaserun history --slots start "$JOBS"
+    expect_one_line
+    expect_contains "$stderr" 'job "start" has no slots: @once and @reboot have none'
+    run -64 --separate-stderr leaserun history --slots nobody "$JOBS"
+    expect_one_line
+    expect_contains "$stderr" 'there is no enabled job "nobody" in the job table'
     run -64 --separate-stderr leaserun history --slots
     expect_contains "$stderr" '--slots needs a job'
     run -64 --separate-stderr leaserun history nightly "$JOBS"
     expect_contains "$stderr" 'belong to --slots'
+}
+
+has_skipped() { leaserun history --slots --json slow "$JOBS" | grep -q '"skipped"'; }
+
+@test "a slot that was skipped: no fence and no start, since nobody ran it" {
+    printf '[job slow]\nschedule = every 1s\nexec = sleep 60\n' >"$JOBS"
+    start "$LEASERUN" schedule "$JOBS"
+    await 10 has_skipped
+    run -0 leaserun history --json slow
+    expect_contains "$(grep '"skipped"' <<<"$output" | head -1)" '"fence":null'
 }
