@@ -20,6 +20,7 @@
 
 struct keeping {
     uv_loop_t loop;
+    bool has_loop;
     struct signals signals;
     struct scheduler scheduler;
     struct log log;
@@ -105,11 +106,9 @@ static bool open_loop(struct keeping *keeping, struct error *err)
     int rc = uv_loop_init(&keeping->loop);
     if (rc != 0)
         return error_set(err, ERROR_SYSTEM, "the event loop cannot be set up: %s", uv_strerror(rc));
+    keeping->has_loop = true;
     rc = signals_open(&keeping->signals, &keeping->loop, on_signal, keeping);
-    if (rc == 0)
-        return true;
-    uv_loop_close(&keeping->loop);
-    return error_set(err, ERROR_SYSTEM, "signals cannot be read: %s", uv_strerror(rc));
+    return rc == 0 || error_set(err, ERROR_SYSTEM, "signals cannot be read: %s", uv_strerror(rc));
 }
 
 static int keep(struct keeping *keeping, const struct scheduler_spec *spec, struct job_table *table)
@@ -125,11 +124,19 @@ static int keep(struct keeping *keeping, const struct scheduler_spec *spec, stru
         close_log(keeping);
         while (uv_run(&keeping->loop, UV_RUN_DEFAULT) != 0)
             continue;
-        uv_loop_close(&keeping->loop);
         return say_error(&error);
     }
     uv_run(&keeping->loop, UV_RUN_DEFAULT);
     return EXIT_OK;
+}
+
+/* Threads of a loop that could not be closed may still write to it: then it stays. */
+static void dispose(struct keeping *keeping)
+{
+    bool is_at_rest = !keeping->has_loop ||
+                      (!keeping->scheduler.is_abandoned && uv_loop_close(&keeping->loop) == 0);
+    if (is_at_rest)
+        free(keeping);
 }
 
 int cmd_schedule(struct invocation *invocation)
@@ -157,8 +164,6 @@ int cmd_schedule(struct invocation *invocation)
         .path_count = (size_t)options->operand_count,
     };
     code = keep(keeping, &spec, &table);
-    /* Threads of a loop that could not be closed may still write to it: then it stays. */
-    if (!keeping->scheduler.is_abandoned && uv_loop_close(&keeping->loop) == 0)
-        free(keeping);
+    dispose(keeping);
     return code;
 }

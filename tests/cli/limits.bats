@@ -19,11 +19,20 @@ setup() {
     [ "$(id -u)" -eq 0 ] || skip 'needs root'
 }
 
-# A run as a user without rights, under limits of prlimit(1). No file of ours stands at stderr.
-limited() { # LIMIT...
+# As a user without rights, under limits of prlimit(1). No file of ours stands at stderr.
+under_limits() { # LIMIT... -- ARGUMENT...
     [ "$STORE_KIND" = postgresql ] || local -x LEASERUN_STORE=sqlite:$BATS_FILE_TMPDIR/bin/leaserun.db
+    local limits=()
+    while [ "$1" != -- ]; do
+        limits+=("$1")
+        shift
+    done
     run --separate-stderr bash -o pipefail -c '{ "$@" 2>&1 >&4 4>&- | cat >&2; } 4>&1' bash timeout --signal KILL 30 setpriv --reuid 54321 --regid 54321 --clear-groups \
-        prlimit "$@" -- "$BATS_FILE_TMPDIR/bin/leaserun" run --start-within 200ms "$KEY" -- sh -c 'exit 3'
+        prlimit "${limits[@]}" -- "$BATS_FILE_TMPDIR/bin/leaserun" "${@:2}"
+}
+
+limited() { # LIMIT...
+    under_limits "$@" -- run --start-within 200ms "$KEY" -- sh -c 'exit 3'
 }
 
 # Runs the command, or says in one line why not.
@@ -45,6 +54,17 @@ expect_run_or_reason() { # WORD...
     expect_status 71
     limited --nproc=2
     [ "$status" -ne 3 ]
+}
+
+@test "too few processes for a scheduler: a line that says so" {
+    skip_with_sanitizer
+    printf '[job one]\nschedule = every 1h\nexec = true\n' >"$BATS_FILE_TMPDIR/bin/jobs.ini"
+    for count in 1 3; do
+        under_limits --nproc=$count -- schedule "$BATS_FILE_TMPDIR/bin/jobs.ini"
+        expect_status 71
+        expect_one_line
+        expect_contains "$stderr" 'no thread can be made'
+    done
 }
 
 @test "no thread for a name's look-up: a line that says so" {
