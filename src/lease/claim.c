@@ -234,6 +234,12 @@ static void on_failed(struct claim *claim)
         ask_in(claim, backoff_next_ms(&claim->outage));
 }
 
+/* What the store has written down for us to tell is told. */
+static bool is_void(const struct claim *claim)
+{
+    return claim->is_cancelled && claim->item.verdict != CLAIM_WON && !claim->item.is_first_to_tell;
+}
+
 static void on_claimed(struct store_request *request)
 {
     struct claim *claim = request->owner;
@@ -247,7 +253,7 @@ static void on_claimed(struct store_request *request)
     if (claim->is_cancelled && request->outcome != STORE_ANSWERED) {
         claim->is_unsure |= is_open(request);
         end(claim, CLAIM_RESULT_CANCELLED);
-    } else if (claim->is_cancelled && claim->item.verdict != CLAIM_WON) {
+    } else if (request->outcome == STORE_ANSWERED && is_void(claim)) {
         end(claim, CLAIM_RESULT_CANCELLED);
     } else if (request->outcome == STORE_ANSWERED) {
         on_verdict(claim);

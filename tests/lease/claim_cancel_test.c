@@ -53,6 +53,27 @@ static void cancel__on_its_way_and_won__undone(void **state)
     assert_int_equal(fixture->lease.fence, 0);
 }
 
+static void cancel__on_its_way_and_recorded_as_missed__told_by_whoever_recorded_it(void **state)
+{
+    struct claim_fixture *fixture = *state;
+    FAKE_STORE_ANSWERS(STORE_CLAIM,
+                       {.claim = CLAIM_MISSED, .after_ms = 100, .is_first_to_tell = true});
+    claim_fixture_start(fixture, PLAIN);
+    cancel_at(fixture, 30);
+    assert_journal("0 claim #1 within 5000\n"
+                   "100 missed\n");
+}
+
+static void cancel__on_its_way_and_missed_as_others_have_told__ends(void **state)
+{
+    struct claim_fixture *fixture = *state;
+    FAKE_STORE_ANSWERS(STORE_CLAIM, {.claim = CLAIM_MISSED, .after_ms = 100});
+    claim_fixture_start(fixture, PLAIN);
+    cancel_at(fixture, 30);
+    assert_journal("0 claim #1 within 5000\n"
+                   "100 cancelled\n");
+}
+
 static void cancel__undo_is_not_answered__ends_in_time(void **state)
 {
     struct claim_fixture *fixture = *state;
@@ -189,6 +210,8 @@ int main(void)
         CASE(cancel__before_it_leaves__ends_at_once),
         CASE(cancel__before_the_first_turn__ends_at_once),
         CASE(cancel__on_its_way_and_won__undone),
+        CASE(cancel__on_its_way_and_recorded_as_missed__told_by_whoever_recorded_it),
+        CASE(cancel__on_its_way_and_missed_as_others_have_told__ends),
         CASE(cancel__undo_is_not_answered__ends_in_time),
         CASE(cancel__on_its_way_and_held__ends),
         CASE(cancel__on_its_way_and_unanswered__undone_in_time),
