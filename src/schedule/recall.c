@@ -37,7 +37,7 @@ static void apply(struct recall *recall, struct entry *entry, const struct recal
         return;
     int count = slots_backlog(&entry->slots, item->slot_us, recall->start_us, slots_us, &is_cut);
     for (int i = 0; i < count; i++)
-        entry_add_late(entry, slots_us[i]);
+        entry_add_late(entry, (struct owed_slot){.slot_us = slots_us[i]});
     if (is_cut)
         schedule_tell_backlog_cut(recall->scheduler, entry->job->name);
 }

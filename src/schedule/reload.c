@@ -39,7 +39,7 @@ static void carry_over(struct entry *entry, struct entry *old)
     entry->slots = slots;
     entry->shares_key = shares_key;
     entry->turn_count = 0;
-    old->late_us = NULL;
+    old->late = NULL;
     old->late_count = 0;
 }
 

@@ -12,12 +12,8 @@
 static bool fill_entry(struct entry *entry, const struct job *job, int64_t now_us,
                        struct error *err)
 {
-    *entry = (struct entry){.job = job,
-                            .base_us = now_us,
-                            .tried_us = NO_INSTANT,
-                            .told_from_us = NO_INSTANT,
-                            .told_until_us = NO_INSTANT,
-                            .again_us = now_us};
+    *entry =
+        (struct entry){.job = job, .base_us = now_us, .tried_us = NO_INSTANT, .again_us = now_us};
     if (!cron_parse(job->schedule, job->key, &entry->slots.cron, err))
         return false;
     entry->slots.zone = job->timezone != NULL ? zone_find(job->timezone, err) : zone_host(err);
@@ -83,7 +79,7 @@ void roster_release(struct roster *roster)
     if (roster == NULL || --roster->use_count > 0)
         return;
     for (size_t i = 0; i < roster->count; i++)
-        free(roster->entries[i].late_us);
+        free(roster->entries[i].late);
     free(roster->entries);
     job_table_done(&roster->table);
     free(roster);
@@ -116,32 +112,31 @@ bool entry_repeats_within_minute(const struct entry *entry)
     return cron_repeats_within_minute(&entry->slots.cron);
 }
 
-void entry_add_late(struct entry *entry, int64_t slot_us)
+void entry_add_late(struct entry *entry, struct owed_slot late)
 {
-    if (entry->late_us == NULL)
-        entry->late_us = mem_array(SLOTS_BACKLOG_MOST, sizeof *entry->late_us);
+    if (entry->late == NULL)
+        entry->late = mem_array(SLOTS_BACKLOG_MOST, sizeof *entry->late);
     if (entry->late_count == SLOTS_BACKLOG_MOST)
         entry_take_late(entry);
     int at = entry->late_count;
-    while (at > 0 && entry->late_us[at - 1] > slot_us)
+    while (at > 0 && entry->late[at - 1].slot_us > late.slot_us)
         at--;
-    if (at > 0 && entry->late_us[at - 1] == slot_us)
+    if (at > 0 && entry->late[at - 1].slot_us == late.slot_us)
         return;
-    memmove(&entry->late_us[at + 1], &entry->late_us[at],
-            (size_t)(entry->late_count - at) * sizeof *entry->late_us);
-    entry->late_us[at] = slot_us;
+    memmove(&entry->late[at + 1], &entry->late[at],
+            (size_t)(entry->late_count - at) * sizeof *entry->late);
+    entry->late[at] = late;
     entry->late_count++;
 }
 
-int64_t entry_take_late(struct entry *entry)
+struct owed_slot entry_take_late(struct entry *entry)
 {
-    int64_t oldest = entry->late_us[0];
+    struct owed_slot oldest = entry->late[0];
     entry->late_count--;
-    memmove(&entry->late_us[0], &entry->late_us[1],
-            (size_t)entry->late_count * sizeof *entry->late_us);
+    memmove(&entry->late[0], &entry->late[1], (size_t)entry->late_count * sizeof *entry->late);
     if (entry->late_count == 0) {
-        free(entry->late_us);
-        entry->late_us = NULL;
+        free(entry->late);
+        entry->late = NULL;
     }
     return oldest;
 }

@@ -10,18 +10,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A slot that is to have a turn. */
+struct owed_slot {
+    int64_t slot_us; /* NO_INSTANT: the turn is one without slot */
+    bool is_told;    /* that its claim failed, in a turn before */
+};
+
 /* What is remembered of one job. */
 struct entry {
     const struct job *job;
     struct slots slots;
-    int64_t base_us;  /* of the slots, those up to it have had their turn, or are not ours */
-    int64_t tried_us; /* the latest whose turn was not called off; NO_INSTANT: none */
-    int64_t *late_us; /* slots before base_us that wait for a turn, oldest first */
-    int late_count;   /* up to SLOTS_BACKLOG_MOST */
-    int64_t told_from_us, told_until_us; /* slots whose claim_failed was told, NO_INSTANT: none */
-    int64_t again_us;                    /* @once: the next turn; @reboot: the first */
-    int turn_count;                      /* turns that are under way */
-    int failure_count;                   /* @once: in a row */
+    int64_t base_us;        /* of the slots, those up to it have had their turn, or are not ours */
+    int64_t tried_us;       /* the latest whose turn was not called off; NO_INSTANT: none */
+    struct owed_slot *late; /* those before base_us, oldest first */
+    int late_count;         /* up to SLOTS_BACKLOG_MOST */
+    int64_t again_us;       /* @once: the next turn; @reboot: the first */
+    int turn_count;         /* turns that are under way */
+    int failure_count;      /* @once: in a row */
     struct streak streak;
     bool is_recalled;  /* what the store knew of its slots at the start is known, or not needed */
     bool is_silent;    /* the store did not answer for its last slot: late ones wait */
@@ -53,6 +58,6 @@ struct entry *roster_find(const struct roster *roster, const char *name); /* NUL
 bool entry_has_slots(const struct entry *entry);
 bool entry_repeats_within_minute(const struct entry *entry);
 
-/* Remembers a slot that wants a turn out of its time; the oldest goes when there are too many. */
-void entry_add_late(struct entry *entry, int64_t slot_us);
-int64_t entry_take_late(struct entry *entry); /* the oldest */
+/* The oldest goes when there are too many; of two for one slot the first stays. */
+void entry_add_late(struct entry *entry, struct owed_slot late);
+struct owed_slot entry_take_late(struct entry *entry); /* the oldest */

@@ -81,7 +81,7 @@ static void note_backlog(struct scheduler *scheduler, struct entry *entry, int64
     bool is_cut;
     int count = slots_backlog(&entry->slots, entry->base_us, now_us, slots_us, &is_cut);
     for (int i = 0; i < count; i++)
-        entry_add_late(entry, slots_us[i]);
+        entry_add_late(entry, (struct owed_slot){.slot_us = slots_us[i]});
     if (is_cut)
         schedule_tell_backlog_cut(scheduler, entry->job->name);
     entry->base_us = slots_us[count - 1];
@@ -101,7 +101,7 @@ static void begin_due(struct scheduler *scheduler, struct entry *entry, int64_t 
         note_backlog(scheduler, entry, now_us);
     } else {
         entry->base_us = slot_us;
-        turn_begin(scheduler, entry, slot_us);
+        turn_begin(scheduler, entry, (struct owed_slot){.slot_us = slot_us});
     }
     put(scheduler, entry);
 }
@@ -117,7 +117,7 @@ void scheduler_on_wake(struct alarm *alarm)
         if (entry_has_slots(entry))
             begin_due(scheduler, entry, now_us);
         else
-            turn_begin(scheduler, entry, NO_INSTANT);
+            turn_begin(scheduler, entry, (struct owed_slot){.slot_us = NO_INSTANT});
     }
     arm(scheduler);
 }

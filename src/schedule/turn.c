@@ -199,24 +199,25 @@ static int64_t end_of_window_us(const struct turn *turn)
     return window_ms < 0 ? INT64_MAX : turn->slot_us + window_ms * 1000;
 }
 
-void turn_begin(struct scheduler *scheduler, struct entry *entry, int64_t slot_us)
+void turn_begin(struct scheduler *scheduler, struct entry *entry, struct owed_slot owed)
 {
     struct turn *turn = mem_alloc(sizeof *turn);
     turn->scheduler = scheduler;
     turn->roster = roster_use(scheduler->roster);
     turn->entry = entry;
     turn->job = entry->job;
-    turn->slot_us = slot_us;
+    turn->slot_us = owed.slot_us;
+    turn->has_told_failure = owed.is_told;
     turn->key = turn_claim_key(entry);
     turn->end_us = end_of_window_us(turn);
     turn->tried_before_us = entry->tried_us;
-    turn->place = (struct place){.slot_us = slot_us, .given = on_place_given};
+    turn->place = (struct place){.slot_us = owed.slot_us, .given = on_place_given};
     slots_fingerprint(&entry->slots, turn->fingerprint);
     alarm_init(&turn->again, scheduler->loop, on_again);
     list_push(&scheduler->turns, &turn->node);
     entry->turn_count++;
-    if (slot_us != NO_INSTANT && slot_us > entry->tried_us)
-        entry->tried_us = slot_us;
+    if (owed.slot_us != NO_INSTANT && owed.slot_us > entry->tried_us)
+        entry->tried_us = owed.slot_us;
     wait_for_place(turn);
 }
 

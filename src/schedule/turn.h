@@ -45,13 +45,14 @@ struct turn {
     int claim_count;
     bool is_last; /* its window is over: it asks for the slot's story, and not again */
     bool has_looked_again;
-    bool has_told_failure, has_told_held, has_told_done, has_told_why_not;
+    bool has_told_failure; /* of its slot, perhaps in a turn before */
+    bool has_told_held, has_told_done, has_told_why_not;
     bool is_called_off; /* nothing new is begun for it */
     struct handles handles;
 };
 
 /* Its end is told by scheduler_turn_over. */
-void turn_begin(struct scheduler *scheduler, struct entry *entry, int64_t slot_us);
+void turn_begin(struct scheduler *scheduler, struct entry *entry, struct owed_slot owed);
 
 /* Called off before the command has started; a claim won meanwhile is undone. A command goes on. */
 void turn_call_off(struct turn *turn);

@@ -105,19 +105,9 @@ static void count_failure(struct turn *turn)
     if (turn->has_told_failure || entry == NULL)
         return;
     turn->has_told_failure = true;
-    bool is_old_story = turn->slot_us != NO_INSTANT && entry->told_from_us != NO_INSTANT &&
-                        turn->slot_us >= entry->told_from_us &&
-                        turn->slot_us <= entry->told_until_us;
-    if (is_old_story)
-        return;
     enum level level =
         streak_fail(&entry->streak, entry_repeats_within_minute(entry), turn->job->claim_failure);
     schedule_tell_claim_failed(turn, level, entry->streak.count);
-    if (turn->slot_us == NO_INSTANT)
-        return;
-    if (entry->told_from_us == NO_INSTANT)
-        entry->told_from_us = turn->slot_us;
-    entry->told_until_us = turn->slot_us;
 }
 
 static void on_claim_failed(struct run *run)
@@ -136,24 +126,23 @@ static void on_failed(struct turn *turn)
         return;
     turn->entry->is_silent = true;
     if (turn->job->start_within_ms != 0)
-        entry_add_late(turn->entry, turn->slot_us);
+        entry_add_late(turn->entry, (struct owed_slot){turn->slot_us, turn->has_told_failure});
 }
 
 /* claim_failed stands for it where the job comes again within the minute. */
-static void on_missed(struct turn *turn)
+static enum level level_of_missed(struct turn *turn)
 {
     struct entry *entry = turn->entry;
-    enum level level = LEVEL_DEBUG;
-    if (turn->run.claim.item.is_first_to_tell) {
-        bool is_told = entry != NULL && entry_repeats_within_minute(entry) &&
-                       (turn->has_told_failure || (entry->told_from_us != NO_INSTANT &&
-                                                   turn->slot_us >= entry->told_from_us &&
-                                                   turn->slot_us <= entry->told_until_us));
-        if (!is_told && entry != NULL)
-            level = streak_fail(&entry->streak, entry_repeats_within_minute(entry),
-                                turn->job->claim_failure);
-    }
-    schedule_tell_missed(turn, level);
+    bool is_fast = entry != NULL && entry_repeats_within_minute(entry);
+    if (!turn->run.claim.item.is_first_to_tell || (is_fast && turn->has_told_failure))
+        return LEVEL_DEBUG;
+    return entry == NULL ? LEVEL_ERROR
+                         : streak_fail(&entry->streak, is_fast, turn->job->claim_failure);
+}
+
+static void on_missed(struct turn *turn)
+{
+    schedule_tell_missed(turn, level_of_missed(turn));
     if (turn->scheduler->ahead_us != 0)
         scheduler_note_ahead(turn->scheduler, 0);
 }
