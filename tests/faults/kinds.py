@@ -8,9 +8,12 @@ import collections
 import contextlib
 import os
 import random
+import resource
 import signal
 import subprocess
 import time
+
+import schedulers
 
 TTL_S = 5
 HOT_KEYS = ('alpha', 'beta')
@@ -23,19 +26,28 @@ Kind = collections.namedtuple('Kind', 'weight draw inject')
 
 
 def plan(seed, seconds, node_count):
-    chance, at, quiet_until, faults = random.Random(seed), 1.0, 0.0, []
+    chance = random.Random(seed)
+    faults = draw_faults(chance, KINDS, 0.7, seconds, node_count)
+    if seconds >= LEAST_WITH_STANDBY_S:
+        at = round(seconds * chance.uniform(0.3, 0.7), 2)
+        faults.append(Fault(0, at, PROMOTION, 0, 0, {}))
+    chance = random.Random(f'{seed} schedulers')
+    more = draw_faults(chance, SCHEDULERS_KINDS, 1.2, seconds, node_count)
+    faults += [fault._replace(number=-fault.number) for fault in more]
+    return sorted(faults, key=lambda fault: fault.at)
+
+
+def draw_faults(chance, kinds, mean_gap_s, seconds, node_count):
+    at, quiet_until, faults = 1.0, 0.0, []
     while at < seconds - 1:
-        kind = chance.choices(list(KINDS), [kind.weight for kind in KINDS.values()])[0]
-        details = KINDS[kind].draw(chance)
+        kind = chance.choices(list(kinds), [kind.weight for kind in kinds.values()])[0]
+        details = kinds[kind].draw(chance)
         node, pick = chance.randrange(node_count), chance.random()
         if kind not in OF_THE_SERVER or at >= quiet_until:
             faults.append(Fault(len(faults) + 1, round(at, 2), kind, node, pick, details))
             quiet_until = at + QUIET_S if kind in OF_THE_SERVER else quiet_until
-        at += chance.expovariate(1 / 0.7)
-    if seconds >= LEAST_WITH_STANDBY_S:
-        at = round(seconds * chance.uniform(0.3, 0.7), 2)
-        faults.append(Fault(0, at, PROMOTION, 0, 0, {}))
-    return sorted(faults, key=lambda fault: fault.at)
+        at += chance.expovariate(1 / mean_gap_s)
+    return faults
 
 
 # ---- processes ---------------------------------------------------------------------------------
@@ -166,12 +178,14 @@ def lock(scene, fault):
         scene.server.sql(f'begin; {what}; select pg_sleep({fault.details["seconds"]}); commit')
 
 
-def release(scene, fault):
+def release(*keys):
     """A person's word, straight to the server."""
-    key = HOT_KEYS[int(fault.pick * len(HOT_KEYS))]
-    scene.events.tell('release', key=key)
-    subprocess.run([scene.leaserun, 'release', '--stop', '--store', scene.server.url(), key],
-                   capture_output=True, check=False, timeout=60)
+    def inject(scene, fault):
+        key = keys[int(fault.pick * len(keys))]
+        scene.events.tell('release', key=key)
+        subprocess.run([scene.leaserun, 'release', '--stop', '--store', scene.server.url(), key],
+                       capture_output=True, check=False, timeout=60)
+    return inject
 
 
 # ---- hosts -------------------------------------------------------------------------------------
@@ -243,6 +257,13 @@ def lasting(shortest, longest, **more):
                            **{name: chance.choice(choices) for name, choices in more.items()}}
 
 
+def draw_end(chance):
+    """Whether just when slots are due, and how long the replica is not started again."""
+    down_s = chance.choice([0, 0, chance.uniform(0, 3), chance.uniform(3, 9)])
+    return {'after_slot_ms': chance.choice([None, chance.randrange(40)]),
+            'down_s': round(down_s, 2)}
+
+
 YEAR_S = 31_556_952
 STEPS = [-9 * YEAR_S, -7200, -90, -3, 0.9, 3, 20, 90, 7200, 9 * YEAR_S]
 KILL, STOP_SHORT, STOP_LONG = signal.SIGKILL, lasting(0.1, 2.5), lasting(TTL_S + 0.5, TTL_S + 5)
@@ -274,7 +295,7 @@ KINDS = {
                                         late_ms=[50, 300, 1500]), slow_line),
     'a row is locked': Kind(4, lasting(0.2, 7, key=HOT_KEYS), lock),
     'the table is locked': Kind(1, lasting(0.2, 2), lock),
-    'release by hand': Kind(3, nothing, release),
+    'release by hand': Kind(3, nothing, release(*HOT_KEYS)),
     'few descriptors': Kind(3, lasting(1, 3, files=range(4, 28)), few_files),
     'few processes': Kind(2, lasting(1, 3, processes=range(1, 6)), few_processes),
     'the disk of the log is full': Kind(2, lasting(1, 4), full_disk),
@@ -284,4 +305,31 @@ KINDS = {
 }
 PROMOTION = 'a synchronous standby takes over'  # once in a run
 KINDS[PROMOTION] = Kind(0, nothing, promote)
+
+# A plan of their own, so that theirs does not depend on whether there are schedulers.
+SCHEDULERS_KINDS = {
+    'kill a scheduler': Kind(6, draw_end, schedulers.strike(KILL, 'leaserun')),
+    'kill a scheduler and a guard': Kind(4, draw_end,
+                                         schedulers.strike(KILL, 'leaserun', 'guard')),
+    "kill a scheduler's guard": Kind(3, nothing, schedulers.strike(KILL, 'guard')),
+    "kill a scheduler's command": Kind(2, nothing, schedulers.strike(KILL, 'worker')),
+    'kill all schedulers': Kind(1, lasting(0, 8), schedulers.power_cut),
+    'TERM to a scheduler': Kind(6, draw_end, schedulers.strike(signal.SIGTERM, 'leaserun')),
+    'stop a scheduler, short': Kind(3, STOP_SHORT, schedulers.stop('leaserun')),
+    'stop a scheduler, long': Kind(3, STOP_LONG, schedulers.stop('leaserun')),
+    "stop a scheduler's guard, short": Kind(1, STOP_SHORT, schedulers.stop('guard')),
+    "stop a scheduler's guard, long": Kind(2, STOP_LONG, schedulers.stop('guard')),
+    'freeze a scheduler and its runs, short': Kind(2, STOP_SHORT, schedulers.freeze),
+    'freeze a scheduler and its runs, long': Kind(3, STOP_LONG, schedulers.freeze),
+    'a scheduler reads its table again': Kind(
+        4, lasting(0.5, 4, how=['same', 'same', 'faulty', 'fewer']), schedulers.read_table),
+    'a scheduler has few descriptors': Kind(
+        3, lasting(1, 4, files=range(8, 32)), schedulers.limit(resource.RLIMIT_NOFILE, 'files')),
+    'a scheduler has few processes': Kind(
+        2, lasting(1, 4, processes=range(1, 9)),
+        schedulers.limit(resource.RLIMIT_NPROC, 'processes')),
+    "a scheduler's row is locked": Kind(3, lasting(0.2, 7, key=schedulers.KEYS), lock),
+    "release a scheduler's key by hand": Kind(2, nothing, release(*schedulers.KEYS)),
+}
+EVERY_KIND = KINDS | SCHEDULERS_KINDS
 OF_THE_SERVER = ('restart the server', 'kill a backend')

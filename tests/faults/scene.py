@@ -18,6 +18,8 @@ import subprocess
 import threading
 import time
 
+from lives import Live, SchedulerLive
+
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FAKETIME = next(iter(glob.glob('/usr/lib/*/faketime/libfaketime.so.1')), None)
 RESOLVER = '/etc/resolv.conf'
@@ -212,24 +214,28 @@ class Node:
         name = f'node{self.number}/said.{self.said_count}'
         return name, open(os.path.join(self.scene.folder, name), 'w', encoding='utf-8')
 
-    def start(self, arguments, said):
-        """A leaserun; everything before it in argv becomes it by exec."""
+    def start(self, arguments, said, is_scheduler=False):
+        """A leaserun; everything before it in argv becomes it by exec. Node 1's scheduler is
+        another user's, since root has no limit of processes."""
         argv = self.enter()
         if self.niceness:
             argv += ['nice', '-n', str(self.niceness)]
         environment = {**os.environ, 'LEASERUN_STORE': self.url}
         if self.has_clock:
-            environment |= {'LD_PRELOAD': FAKETIME, 'FAKETIME_TIMESTAMP_FILE': self.clock,
+            environment |= {'LD_PRELOAD': f'{self.scene.clock_set} {FAKETIME}',
+                            'FAKETIME_TIMESTAMP_FILE': self.clock,
                             'FAKETIME_NO_CACHE': '1', 'FAKETIME_DONT_FAKE_MONOTONIC': '1',
                             'FAKETIME_SHARED': self.scene.clock_memory}
         argv += ['env', *(f'{name}={value}' for name, value in environment.items()
                           if os.environ.get(name) != value)]
         if self.file_limit:
             argv += ['prlimit', f'--nofile={self.file_limit}:{self.file_limit}']
-        if self.process_limit and self.scene.is_public and not self.has_clock:
-            user = str(64000 + self.number)
-            argv += ['setpriv', f'--reuid={user}', f'--regid={user}', '--clear-groups',
-                     'prlimit', f'--nproc={self.process_limit}:{self.process_limit}']
+        is_others = self.process_limit or (is_scheduler and self.number == 1)
+        if is_others and self.scene.is_public and not self.has_clock:
+            user = str((65000 if is_scheduler else 64000) + self.number)
+            argv += ['setpriv', f'--reuid={user}', f'--regid={user}', '--clear-groups']
+            if self.process_limit:
+                argv += ['prlimit', f'--nproc={self.process_limit}:{self.process_limit}']
         return subprocess.Popen([*argv, self.scene.leaserun, *arguments],
                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                 stderr=said)
@@ -243,38 +249,6 @@ class Node:
             process.wait()
 
 
-def children(pid):
-    try:
-        with open(f'/proc/{pid}/task/{pid}/children', encoding='ascii') as file:
-            return [int(word) for word in file.read().split()]
-    except OSError:
-        return []
-
-
-def is_named(pid, name):
-    try:
-        with open(f'/proc/{pid}/comm', encoding='ascii') as file:
-            return file.read().strip() == name
-    except OSError:
-        return False
-
-
-class Live:
-    """A leaserun that has been started and not yet been waited for."""
-
-    def __init__(self, process, node, key):
-        self.process, self.pid, self.node, self.key = process, process.pid, node, key
-
-    def find(self, role):
-        """The pid of 'leaserun', its 'guard' or the 'worker', or None."""
-        if role == 'leaserun':
-            return self.pid
-        guard = next((pid for pid in children(self.pid) if is_named(pid, 'leaserun-guard')), None)
-        if role == 'guard' or guard is None:
-            return guard
-        return next((pid for pid in children(guard) if is_named(pid, 'worker')), None)
-
-
 class Scene:
     def __init__(self, folder, build, node_count, has_standby):
         self.folder, self.node_count = folder, node_count
@@ -284,11 +258,12 @@ class Scene:
         with open(self.stamps, 'w', encoding='ascii'):
             os.chmod(self.stamps, 0o666)  # commands of other users write there too
         self.is_public = os.geteuid() == 0 and all(map(is_public, (self.leaserun, self.worker)))
+        self.clock_set = os.path.join(build, 'tests', 'faults', 'clock-set.so')
         self.clock_memory = make_clock_memory()
         self.may_have_networks = may_have_networks()
         self.events = Events(os.path.join(folder, 'events.jsonl'))
         self.resource = Resource(folder)
-        self.live, self.lock = [], threading.Lock()
+        self.live, self.keepers, self.lock = [], [], threading.Lock()
         self.stopped = set()  # pidfds of those that wait for their SIGCONT
         self.server = Server(folder)
         self.nodes = []
@@ -309,17 +284,35 @@ class Scene:
             self.live.append(live)
             self.events.tell('begin', pid=live.pid, node=node.number, key=key, options=options,
                              said=name)
+        return self.await_end(live, lambda: self.live.remove(live))
+
+    def keep(self, keeper):
+        """A node's replica, to its end."""
+        node = keeper.node
+        with self.lock:
+            is_limited = bool(node.file_limit or node.process_limit)
+            name, said = node.open_said()
+            with said:
+                keeper.live = SchedulerLive(node.start(keeper.arguments(), said, True), node)
+            self.events.tell('begin', pid=keeper.live.pid, node=node.number, key=None, said=name,
+                             is_limited=is_limited, waits=keeper.waits)
+        self.await_end(keeper.live, lambda: setattr(keeper, 'live', None))
+
+    def await_end(self, live, forget):
         os.waitid(os.P_PID, live.pid, os.WEXITED | os.WNOWAIT)  # its number stays its own
         with self.lock:
-            self.live.remove(live)
+            forget()
         status = live.process.wait()
         self.events.tell('end', pid=live.pid, status=status)
         return status
 
+    def is_there(self, live):
+        return live in self.live or any(keeper.live is live for keeper in self.keepers)
+
     def strike(self, live, role, number):
         """A signal to a leaserun, its guard or the worker; a pidfd of it, or None."""
         with self.lock:
-            pid = live.find(role) if live in self.live else None
+            pid = live.find(role) if self.is_there(live.leaserun) else None
             if pid is None:
                 return None
             try:
@@ -327,7 +320,7 @@ class Scene:
                 if number == signal.SIGSTOP:
                     self.stopped.add(pidfd)
                 self.events.tell('strike', pid=pid, role=role, leaserun=live.pid,
-                                 signal=signal.Signals(number).name)
+                                 run_id=live.run_id, signal=signal.Signals(number).name)
                 signal.pidfd_send_signal(pidfd, number)
             except ProcessLookupError:
                 return None
@@ -338,7 +331,7 @@ class Scene:
             self.stopped.discard(pidfd)
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(pidfd, signal.SIGCONT)
-            self.events.tell('revive', role=role, leaserun=live.pid)
+            self.events.tell('revive', role=role, leaserun=live.pid, run_id=live.run_id)
         os.close(pidfd)
 
     def heal(self):
@@ -359,7 +352,9 @@ class Scene:
         for pidfd in self.stopped:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(pidfd, signal.SIGCONT)
-        for live in list(self.live):
+        for keeper in self.keepers:
+            keeper.is_over.set()
+        for live in [*self.live, *(keeper.live for keeper in self.keepers if keeper.live)]:
             live.process.kill()
         for node in self.nodes:
             node.stop()

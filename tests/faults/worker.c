@@ -2,10 +2,11 @@
 /* The command of the fault harness: leaves evidence of its life, and writes to a resource that
  * checks fences.
  *
- *   worker STAMPS RESOURCE MS STATUS [--deaf]
+ *   worker STAMPS RESOURCE MS[-MS] STATUS[/N] [--deaf]
  *
  * Appends a line "BOOT_US EVENT PID FENCE RUN_ID SLOT KEY" to STAMPS at its start, at every beat
- * and at its end, MS milliseconds later, when it exits with STATUS; with TERM or INT it ends at
+ * and at its end, MS milliseconds later (of two, something between them that follows from the
+ * fence), when it exits with STATUS (of N attempts with 0 but once); with TERM or INT it ends at
  * once with 128 + n, unless it is deaf. A KILL leaves the last beat. BOOT_US is CLOCK_BOOTTIME in
  * microseconds, the same for every process of the machine; "-" stands for what is not set.
  *
@@ -71,6 +72,29 @@ static bool open_both(struct worker *worker, const char *stamps, const char *res
     return worker->stamps_fd >= 0 && worker->resource_fd >= 0;
 }
 
+static int64_t number_of(const char *name)
+{
+    return strtoll(given(name), NULL, 10);
+}
+
+/* Neighbouring fences give numbers far apart. */
+static int64_t work_ms(const char *text)
+{
+    char *end;
+    int64_t least = strtoll(text, &end, 10);
+    int64_t most = *end == '-' ? strtoll(end + 1, NULL, 10) : least;
+    return least + number_of("LEASERUN_FENCE") * 7919 % (most - least + 1);
+}
+
+static int status_of(const char *text)
+{
+    char *end;
+    int status = (int)strtol(text, &end, 10);
+    int64_t every = *end == '/' ? strtoll(end + 1, NULL, 10) : 1;
+    int64_t turn = number_of("LEASERUN_FENCE") + number_of("LEASERUN_ATTEMPT");
+    return turn % every == 0 ? status : 0;
+}
+
 /* Waits one beat; the number of a stop signal that came, else 0. */
 static int wait_beat(void)
 {
@@ -90,7 +114,7 @@ int main(int argc, char **argv)
     if (argc < 5 || !open_both(&worker, argv[1], argv[2]))
         return 99;
     bool is_deaf = argc > 5 && strcmp(argv[5], "--deaf") == 0;
-    int64_t end_us = boot_us() + strtoll(argv[3], NULL, 10) * 1000;
+    int64_t end_us = boot_us() + work_ms(argv[3]) * 1000;
     int number = 0;
     stamp(&worker, "start");
     while (boot_us() < end_us && (number == 0 || is_deaf)) {
@@ -99,5 +123,5 @@ int main(int argc, char **argv)
         use_resource(&worker);
     }
     stamp(&worker, "end");
-    return number != 0 && !is_deaf ? 128 + number : atoi(argv[4]);
+    return number != 0 && !is_deaf ? 128 + number : status_of(argv[4]);
 }
