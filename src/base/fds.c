@@ -65,6 +65,11 @@ void fds_let_go(struct fds *given)
     put_null(STDOUT_FILENO, O_WRONLY);
 }
 
+void fds_leave_stdin(void)
+{
+    put_null(STDIN_FILENO, O_RDONLY);
+}
+
 bool fds_need_room(struct error *err)
 {
     int numbers[NEEDED_COUNT];

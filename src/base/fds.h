@@ -20,6 +20,9 @@ void fds_take_stock(struct fds *ret_given);
  * 0 and 1: a reader or writer at the other end sees the command's end, not ours. */
 void fds_let_go(struct fds *given);
 
+/* Puts /dev/null on 0, as cron does: what many commands inherit none of them is to wait for. */
+void fds_leave_stdin(void);
+
 /* Fails (ERROR_SYSTEM) when there is no room for the descriptors of an event loop and a store. To
  * be asked before a loop is made: libuv aborts when it cannot have its own. */
 bool fds_need_room(struct error *err);

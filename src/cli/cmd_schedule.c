@@ -114,6 +114,7 @@ static bool open_loop(struct keeping *keeping, struct error *err)
 static int keep(struct keeping *keeping, const struct scheduler_spec *spec, struct job_table *table)
 {
     struct error error;
+    fds_leave_stdin();
     if (!open_loop(keeping, &error)) {
         job_table_done(table);
         return say_error(&error);

@@ -85,6 +85,19 @@ END
     expect_equal "$(cut -d ' ' -f 1 "$STARTS")" here
 }
 
+@test "commands read /dev/null, whatever the scheduler's own stdin is" {
+    mkfifo "$BATS_TEST_TMPDIR/fifo" # opened for both, it has no end
+    table <<END
+[job a]
+schedule = @once
+command = cat >"\$STARTS"; readlink /proc/self/fd/0 >>"\$STARTS"
+END
+    # shellcheck disable=SC2016
+    start bash -c 'exec "$@" <>"$0"' "$BATS_TEST_TMPDIR/fifo" "$LEASERUN" schedule --log-format logfmt "$TABLE"
+    await 5 told "$PID" 'event=run_finished job=a .* outcome=succeeded'
+    expect_equal "$(cat "$STARTS")" /dev/null
+}
+
 # ---- output ------------------------------------------------------------------------------------
 
 @test "output = raw, lines, discard: on the scheduler's own stdout, in its log, nowhere" {
