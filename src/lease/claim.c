@@ -321,6 +321,9 @@ void claim_start(struct claim *claim, uv_loop_t *loop, struct store *store, stru
         .is_skipping = spec->is_skipping,
         .fingerprint = spec->fingerprint,
         .guard_pid = spec->guard_pid,
+        .is_rerun = spec->is_rerun,
+        .interrupted_fence = spec->interrupted_fence,
+        .max_starts = spec->max_starts,
     };
     alarm_init(&claim->alarm, loop, on_alarm);
     ask(claim);

@@ -11,7 +11,8 @@
 enum claim_result {
     CLAIM_RESULT_WON,       /* the lease is filled; its deadline runs */
     CLAIM_RESULT_HELD,      /* by another, and the wait is over */
-    CLAIM_RESULT_DONE,      /* slot started by another, or once-only has succeeded */
+    CLAIM_RESULT_DONE,      /* slot started by another, once-only has succeeded, or the run that was
+                               to be taken over is not interrupted any more */
     CLAIM_RESULT_MISSED,    /* the slot's window is over */
     CLAIM_RESULT_SKIPPED,   /* held by another, and the slot was given up for it */
     CLAIM_RESULT_EARLY,     /* the slot lies further ahead than far_ahead_ms */
@@ -25,6 +26,8 @@ struct claim_spec {
     bool is_once;
     bool is_skipping;        /* with a slot that is held: the slot is given up for good */
     const char *fingerprint; /* of the schedule that named the slot; NULL: none */
+    bool is_rerun;           /* its run may be taken over once it is interrupted */
+    int64_t interrupted_fence, max_starts; /* takes a run over: as in claim_item; 0: does not */
     int64_t guard_pid;
     bool may_wait;        /* for a holder to go; without it HELD is an answer */
     bool is_steadfast;    /* no fault ends it before its time: what is refused may be mended */

@@ -174,6 +174,21 @@ const struct event_row events[EVENT_COUNT] = {
                     "died",
             .fields = "job run_id fence holder",
         },
+    [EVENT_RUN_TAKEN_OVER] =
+        {
+            .name = "run_taken_over",
+            .level = LEVEL_WARN,
+            .when = "a run whose host died or was stopped is run again here (if-interrupted)",
+            .fields = "job slot fence run_id holder",
+        },
+    [EVENT_RUN_GIVEN_UP] =
+        {
+            .name = "run_given_up",
+            .level = LEVEL_ERROR,
+            .when = "a run was interrupted once more and has begun max-attempts times: it stays as "
+                    "it is",
+            .fields = "job slot run_id",
+        },
     [EVENT_RELEASE_FAILED] =
         {
             .name = "release_failed",

@@ -37,6 +37,8 @@ enum event {
     EVENT_ATTEMPT_FAILED, /* and another follows, under the same lease */
     EVENT_RUN_STOPPED,
     EVENT_RUN_ABANDONED,
+    EVENT_RUN_TAKEN_OVER, /* an interrupted run begins again */
+    EVENT_RUN_GIVEN_UP,   /* or has begun often enough */
     EVENT_RELEASE_FAILED,
     EVENT_TERMINAL_STOP,   /* Ctrl-Z: how long the lease lasts */
     EVENT_STORE_DOWN,      /* an outage has lasted */

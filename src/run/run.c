@@ -240,6 +240,8 @@ static void fill_lease(struct run *run)
     };
     identity_holder(run->lease.holder);
     identity_run_id(run->lease.run_id);
+    if (run->spec.run_id != NULL)
+        snprintf(run->lease.run_id, sizeof run->lease.run_id, "%s", run->spec.run_id);
 }
 
 static void start_claim(struct run *run)

@@ -48,6 +48,7 @@ struct run_spec {
     const char *key;          /* of the lease */
     int64_t slot_us;          /* NO_INSTANT: none */
     const char *made_up_slot; /* RFC 3339: told to the command, but not claimed; NULL: none */
+    const char *run_id;       /* of the run that the claim takes over; NULL: of its own */
     struct claim_spec claim;  /* guard_pid is the run's to fill */
     struct run_levels levels;
 

@@ -56,6 +56,7 @@ static void on_restored(void *owner)
         if (turn->state == TURN_RUNNING)
             run_store_is_back(&turn->run);
     }
+    takeover_look(&scheduler->takeover);
     scheduler_look_again(scheduler);
 }
 

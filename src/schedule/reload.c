@@ -124,6 +124,7 @@ static void finish(struct reload *reload)
     struct scheduler *scheduler = reload->scheduler;
     if (take(reload)) {
         scheduler_look_again(scheduler);
+        takeover_look(&scheduler->takeover);
         schedule_tell_reloaded(scheduler);
         watch_files(reload);
         places_resize(&scheduler->places, scheduler->settings.max_running);

@@ -74,6 +74,32 @@ void schedule_tell_difference(struct turn *turn)
               "another scheduler has another schedule for this job: give all the same table");
 }
 
+void schedule_tell_taken_over(struct turn *turn)
+{
+    const struct run *run = &turn->run;
+    const struct claim_item *answer = &run->claim.item;
+    struct log_scope scope = scope_of(turn);
+    bool is_known = answer->other[0] != '\0' && answer->abandoned[0] == '\0';
+    scope.run_id = turn->interrupted.run_id;
+    scope.fence = run->lease.fence;
+    scope.holder = is_known ? answer->other : NULL;
+    log_event(log_of(turn), EVENT_RUN_TAKEN_OVER, &scope,
+              "the run was interrupted%s%s and begins again, for the %" PRId64 ". time of %" PRId64
+              " at most",
+              is_known ? " under " : "", is_known ? answer->other : "", answer->starts,
+              turn->job->max_attempts);
+}
+
+void schedule_tell_given_up(struct turn *turn)
+{
+    struct log_scope scope = scope_of(turn);
+    scope.run_id = turn->interrupted.run_id;
+    log_event(log_of(turn), EVENT_RUN_GIVEN_UP, &scope,
+              "the run was interrupted, has begun %" PRId64
+              " times (max-attempts) and is not begun again",
+              turn->interrupted.starts);
+}
+
 /* ---- the scheduler --------------------------------------------------------------------------- */
 
 static void tell_jobs(struct scheduler *scheduler, enum event event, const char *beginning)

@@ -17,6 +17,8 @@ void schedule_tell_skipped(struct turn *turn);
 /* Nothing was started here, and the slot is open; told once for a turn. */
 void schedule_tell_not_started(struct turn *turn, const struct error *why);
 void schedule_tell_difference(struct turn *turn);
+void schedule_tell_taken_over(struct turn *turn);
+void schedule_tell_given_up(struct turn *turn);
 
 /* ---- of the scheduler ---- */
 void schedule_tell_ready(struct scheduler *scheduler);

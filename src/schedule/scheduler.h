@@ -4,7 +4,8 @@
  *
  * The story, file by file: due.c knows which job is next. At its instant scheduler.c begins a turn
  * (turn.c): one slot of one job, from the queue (places.c) through a run (run/run.h) to its end.
- * What passed while nobody was there recall.c asks the store for. outage.c tells when the store
+ * What passed while nobody was there recall.c asks the store for, runs that were interrupted
+ * takeover.c. outage.c tells when the store
  * goes and comes back; slots that had no answer get another turn then. reload.c takes another
  * table, shutdown.c ends it all, upkeep.c purges. What is said stands in schedule_tell.c.
  *
@@ -21,6 +22,7 @@
 #include "schedule/reload.h"
 #include "schedule/roster.h"
 #include "schedule/shutdown.h"
+#include "schedule/takeover.h"
 #include "schedule/upkeep.h"
 
 #include <stdbool.h>
@@ -52,6 +54,7 @@ struct scheduler {
     struct alarm places_pause;
     struct outage outage;
     struct recall recall;
+    struct takeover takeover;
     struct reload reload;
     struct shutdown shutdown;
     struct upkeep upkeep;

@@ -38,6 +38,7 @@ static void on_renewals_closed(void *owner)
     struct scheduler *scheduler = owner;
     struct handles *handles = &scheduler->handles;
     recall_close(&scheduler->recall, handles);
+    takeover_close(&scheduler->takeover, handles);
     outage_close(&scheduler->outage, handles);
     shutdown_close(&scheduler->shutdown, handles);
     clock_watch_close(&scheduler->clock, handles);
@@ -120,6 +121,7 @@ bool scheduler_start(struct scheduler *scheduler, uv_loop_t *loop,
     upkeep_start(&scheduler->upkeep, scheduler, loop);
     scheduler_watch_clock(scheduler);
     recall_start(&scheduler->recall, scheduler, loop);
+    takeover_start(&scheduler->takeover, scheduler, loop);
     scheduler_look_again(scheduler);
     schedule_tell_ready(scheduler);
     return true;

@@ -199,7 +199,7 @@ static int64_t end_of_window_us(const struct turn *turn)
     return window_ms < 0 ? INT64_MAX : turn->slot_us + window_ms * 1000;
 }
 
-void turn_begin(struct scheduler *scheduler, struct entry *entry, struct owed_slot owed)
+static struct turn *make(struct scheduler *scheduler, struct entry *entry, struct owed_slot owed)
 {
     struct turn *turn = mem_alloc(sizeof *turn);
     turn->scheduler = scheduler;
@@ -209,7 +209,6 @@ void turn_begin(struct scheduler *scheduler, struct entry *entry, struct owed_sl
     turn->slot_us = owed.slot_us;
     turn->has_told_failure = owed.is_told;
     turn->key = turn_claim_key(entry);
-    turn->end_us = end_of_window_us(turn);
     turn->tried_before_us = entry->tried_us;
     turn->place = (struct place){.slot_us = owed.slot_us, .given = on_place_given};
     slots_fingerprint(&entry->slots, turn->fingerprint);
@@ -218,7 +217,28 @@ void turn_begin(struct scheduler *scheduler, struct entry *entry, struct owed_sl
     entry->turn_count++;
     if (owed.slot_us != NO_INSTANT && owed.slot_us > entry->tried_us)
         entry->tried_us = owed.slot_us;
+    return turn;
+}
+
+void turn_begin(struct scheduler *scheduler, struct entry *entry, struct owed_slot owed)
+{
+    struct turn *turn = make(scheduler, entry, owed);
+    turn->end_us = end_of_window_us(turn);
     wait_for_place(turn);
+}
+
+void turn_begin_takeover(struct scheduler *scheduler, struct entry *entry,
+                         const struct interrupted_run *interrupted)
+{
+    struct turn *turn = make(scheduler, entry, (struct owed_slot){.slot_us = interrupted->slot_us});
+    turn->interrupted = *interrupted;
+    turn->end_us = scheduler_now_us(scheduler); /* it comes once */
+    wait_for_place(turn);
+}
+
+bool turn_takes_over(const struct turn *turn)
+{
+    return turn->interrupted.run_id[0] != '\0';
 }
 
 void turn_call_off(struct turn *turn)

@@ -47,12 +47,18 @@ struct turn {
     bool has_looked_again;
     bool has_told_failure; /* of its slot, perhaps in a turn before */
     bool has_told_held, has_told_done, has_told_why_not;
-    bool is_called_off; /* nothing new is begun for it */
+    bool is_called_off;                 /* nothing new is begun for it */
+    struct interrupted_run interrupted; /* is taken over; run_id "": the slot is a new one */
     struct handles handles;
 };
 
 /* Its end is told by scheduler_turn_over. */
 void turn_begin(struct scheduler *scheduler, struct entry *entry, struct owed_slot owed);
+
+/* The turn of a run that was interrupted: one claim, whatever the slot's window. */
+void turn_begin_takeover(struct scheduler *scheduler, struct entry *entry,
+                         const struct interrupted_run *interrupted);
+bool turn_takes_over(const struct turn *turn);
 
 /* Called off before the command has started; a claim won meanwhile is undone. A command goes on. */
 void turn_call_off(struct turn *turn);

@@ -61,13 +61,32 @@ bool turn_claim_may_wait(const struct turn *turn)
     return !is_once && turn->job->start_within_ms != 0;
 }
 
+/* A run that is cut short may be taken over, unless it has begun often enough. */
+static bool will_be_rerun(const struct turn *turn)
+{
+    return turn->job->if_interrupted == JOB_IF_INTERRUPTED_RERUN && turn->slot_us != NO_INSTANT &&
+           turn->interrupted.starts + 1 < turn->job->max_attempts;
+}
+
+static struct claim_spec takeover_spec(const struct turn *turn)
+{
+    return (struct claim_spec){
+        .hold_ms = turn->job->hold_at_least_ms,
+        .slot_window_ms = -1,
+        .is_rerun = true,
+        .interrupted_fence = turn->interrupted.fence,
+        .max_starts = turn->job->max_attempts,
+        .give_up_ms = JUDGE_MS,
+    };
+}
+
 static const struct run_listener listener;
 
 void turn_claim_fill(struct turn *turn, struct run_spec *ret_spec)
 {
     struct scheduler *scheduler = turn->scheduler;
     const struct job *job = turn->job;
-    bool is_stopped_worse = !entry_repeats_within_minute(turn->entry);
+    bool is_stopped_worse = !entry_repeats_within_minute(turn->entry) && !will_be_rerun(turn);
     bool has_slot = turn->slot_us != NO_INSTANT;
     *ret_spec = (struct run_spec){
         .job = job,
@@ -82,6 +101,7 @@ void turn_claim_fill(struct turn *turn, struct run_spec *ret_spec)
                 .hold_ms = job->hold_at_least_ms,
                 .slot_window_ms = has_slot ? turn_claim_window_ms(turn) : 0,
                 .is_once = turn->entry->slots.cron.kind == CRON_ONCE,
+                .is_rerun = has_slot && job->if_interrupted == JOB_IF_INTERRUPTED_RERUN,
                 .is_skipping = is_skipping(turn),
                 .fingerprint = has_slot && !turn->entry->shares_key ? turn->fingerprint : NULL,
                 .is_steadfast = job->start_within_ms != 0,
@@ -95,6 +115,10 @@ void turn_claim_fill(struct turn *turn, struct run_spec *ret_spec)
         .listener = &listener,
         .owner = turn,
     };
+    if (!turn_takes_over(turn))
+        return;
+    ret_spec->run_id = turn->interrupted.run_id;
+    ret_spec->claim = takeover_spec(turn);
 }
 
 /* ---- the answer ----------------------------------------------------------------------------- */
@@ -113,6 +137,8 @@ static void count_failure(struct turn *turn)
 static void on_claim_failed(struct run *run)
 {
     struct turn *turn = run->spec.owner;
+    if (turn_takes_over(turn))
+        return; /* the outage is told, and the run waits */
     count_failure(turn);
     outage_note_late(&turn->scheduler->outage);
 }
@@ -215,6 +241,17 @@ static void hear(struct turn *turn)
     }
 }
 
+/* Without a mandate nothing has changed, and the run is asked for again. */
+static void hear_takeover(struct turn *turn)
+{
+    if (turn->result == CLAIM_RESULT_WON) {
+        on_won(turn);
+        schedule_tell_taken_over(turn);
+    } else if (turn->result == CLAIM_RESULT_DONE && turn->run.claim.item.is_first_to_tell) {
+        schedule_tell_given_up(turn);
+    }
+}
+
 static void on_claimed(struct run *run, enum claim_result result)
 {
     struct turn *turn = run->spec.owner;
@@ -222,6 +259,10 @@ static void on_claimed(struct run *run, enum claim_result result)
                       result == CLAIM_RESULT_EARLY;
     turn->result = result;
     turn->has_claimed = true;
+    if (turn_takes_over(turn)) {
+        hear_takeover(turn);
+        return;
+    }
     if (turn->entry != NULL && result != CLAIM_RESULT_CANCELLED)
         turn->entry->is_silent = false;
     hear(turn);
