@@ -7,6 +7,7 @@
 #include "schedule/turn.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define PIECE    1000
 #define EVERY_MS 5000
@@ -14,15 +15,29 @@
 
 static void ask(struct takeover *takeover);
 
+static bool is_wanted(const struct entry *entry)
+{
+    return entry->job->if_interrupted == JOB_IF_INTERRUPTED_RERUN && entry_has_slots(entry);
+}
+
 /* ---- what an answer means ------------------------------------------------------------------- */
+
+static bool is_under_way(const struct scheduler *scheduler, const struct interrupted_run *run)
+{
+    for (struct list *at = scheduler->turns.next; at != &scheduler->turns; at = at->next)
+        if (strcmp(LIST_OBJECT(at, struct turn, node)->interrupted.run_id, run->run_id) == 0)
+            return true;
+    return false;
+}
 
 static void begin(struct scheduler *scheduler, const struct recall_item *item)
 {
+    const struct interrupted_run *run = &item->interrupted;
+    if (run->run_id[0] == '\0' || is_under_way(scheduler, run))
+        return;
     struct entry *entry = roster_find(scheduler->roster, item->job);
-    bool is_wanted = entry != NULL && entry->turn_count == 0 &&
-                     entry->job->if_interrupted == JOB_IF_INTERRUPTED_RERUN;
-    if (is_wanted && item->interrupted.run_id[0] != '\0')
-        turn_begin_takeover(scheduler, entry, &item->interrupted);
+    if (entry != NULL && is_wanted(entry))
+        turn_begin_takeover(scheduler, entry, run);
 }
 
 static void on_answered(struct store_request *request)
@@ -48,11 +63,6 @@ static void on_answered(struct store_request *request)
 }
 
 /* ---- the question --------------------------------------------------------------------------- */
-
-static bool is_wanted(const struct entry *entry)
-{
-    return entry->job->if_interrupted == JOB_IF_INTERRUPTED_RERUN && entry_has_slots(entry);
-}
 
 /* From next on; next is 0 when these were the last. */
 static size_t gather(struct takeover *takeover)
