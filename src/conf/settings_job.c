@@ -215,8 +215,9 @@ static const struct setting rows[] = {
         .initial = "report",
         .choices = if_interrupted_choices,
         .help = "a run whose host died or was shut down",
-        .manual = "report records it and no more; rerun lets a scheduler run the command again, "
-                  "for commands that may be repeated.",
+        .manual = "report records it and no more; rerun lets a scheduler begin the run of a slot "
+                  "again, at another host or after a restart, for commands that may be repeated. "
+                  "A run that a person starts or ends is not begun again.",
     },
     {
         .key = "max-attempts",
@@ -228,6 +229,7 @@ static const struct setting rows[] = {
         .least = 1,
         .most = 1000,
         .help = "how often a run may begin in all under if-interrupted",
+        .manual = "Interrupted once more it is given up, which is told as an error.",
     },
     {
         .key = "claim-failure",
