@@ -4,19 +4,21 @@
  * moment under a command that goes on. What holds here holds by fences alone.
  *
  * Each node claims the key once. The winner closes unfinished runs of the key as abandoned, in the
- * statement of the claim, or takes one over under its own fence. While it believes that it holds
+ * statement of the claim, or takes one over that is unfinished or was stopped, under its own fence:
+ * it is unfinished then. While it believes that it holds
  * the key it writes effects to a resource that checks fences, and steps to the journal; it ends
- * with its outcome, or dies. All of these are messages that arrive at any later time; the outcome
+ * with its outcome, is stopped, or dies. All of these are messages that arrive at any later time; the outcome
  * arrives up to twice.
  *
  * Left out: time (the other models); the order of steps within a run.
  *
- * bounds: -DNODES=3 -DEFFECTS=1
+ * bounds: -DNODES=3 -DEFFECTS=1 -DSTOPS
  * bounds long: -DNODES=3 -DEFFECTS=3
  * bounds long: -DNODES=4 -DEFFECTS=0
  *
  * reach: phase[0] == RUNNING && phase[1] == RUNNING && fence[0] > 0 && fence[1] > 0 -- two commands run at once, which only fences keep apart
  * reach: my_run[1] == 0 && outcome[0] == SUCCEEDED && phase[1] == OVER -- a run is taken over and succeeds
+ * reach: my_run[1] == 0 && phase[1] == RUNNING && is_stopped[0] && has_outcome[0] > 0 -- a stopped run is at work again while its outcome comes once more
  * reach: outcome[0] == ABANDONED && has_outcome[0] == 2 -- a run is closed as abandoned while its outcome is under way
  *
  * mutant EFFECT_UNCHECKED breaks P5_effects_in_order: the resource does not look at the fence
@@ -25,6 +27,7 @@
  * mutant STEP_LOOKS_FIRST breaks P5_steps_of_holder: a step asks for the lease, and is recorded later, without its lock
  * mutant OUTCOME_UNCHECKED breaks P4_one_outcome: an outcome is written over another
  * mutant OUTCOME_WITHOUT_FENCE breaks P4_outcome_of_owner: an outcome names only the run
+ * mutant TAKEN_AS_LOOKED breaks P4_end_stands: a run is taken over as a look found it, without asking once more
  * mutant CLOSED_LATER breaks P4_every_run_ends: the winner closes the last run in a statement of its own
  * mutant OUTCOME_WITH_LEASE breaks P4_outcome_is_kept: an outcome is written only while the lease is still there */
 
@@ -33,6 +36,7 @@
 hidden byte P4_one_outcome;        /* a run gets one outcome, which nothing changes */
 hidden byte P4_outcome_of_owner;   /* an outcome comes from the mandate that the run is in */
 hidden byte P4_outcome_is_kept;    /* a run that was not taken over or closed gets its outcome, however late */
+hidden byte P4_end_stands;         /* a run that has ended, other than by being stopped, is not taken over */
 hidden byte P4_every_run_ends;     /* every run has an outcome, but one that died under the last mandate */
 hidden byte P5_effects_in_order;   /* no effect of a mandate is accepted after one of a later mandate */
 hidden byte P5_holder_is_accepted; /* no effect of the latest mandate is refused */
@@ -40,7 +44,7 @@ hidden byte P5_steps_of_holder;    /* no step of a mandate is recorded once ther
 hidden byte P0_comes_to_rest;      /* no deadlock: all nodes have ended and no message is left */
 
 mtype:phases = { IDLE, RUNNING, OVER };
-mtype:outcomes = { NONE, SUCCEEDED, ABANDONED };
+mtype:outcomes = { NONE, SUCCEEDED, STOPPED, ABANDONED };
 
 #define NO_RUN 9
 
@@ -50,6 +54,9 @@ byte mandate[NODES], mandates; /* in the order in which they were granted, whate
 byte written[NODES];           /* effects so far */
 bool has_effect[NODES], has_step[NODES], is_step_checked[NODES];
 byte has_outcome[NODES];       /* copies of its release that are on their way */
+bool is_stopped[NODES];        /* what they say: STOPPED, or SUCCEEDED */
+byte looked = NO_RUN;          /* TAKEN_AS_LOOKED: the run that a look has found ... */
+byte looker;
 
 bool is_run[NODES];            /* the row in runs; a node's own run has its number */
 mtype:outcomes outcome[NODES] = NONE;
@@ -61,6 +68,7 @@ byte resource_fence, resource_mandate; /* the highest that the resource has acce
 hidden byte k;
 
 #define IS_UNFINISHED(r) (is_run[r] && outcome[r] == NONE)
+#define IS_INTERRUPTED(r) (IS_UNFINISHED(r) || outcome[r] == STOPPED)
 
 inline set_outcome(r, what)
 {
@@ -96,6 +104,21 @@ inline claim(i)
     phase[i] = RUNNING
 }
 
+inline take_over(i, r)
+{
+    claim(i);
+    PROMISE(P4_end_stands, IS_INTERRUPTED(r));
+    outcome[r] = NONE;
+    start_run(i, r);
+    for (k : 0 .. NODES - 1) {
+        if
+        :: IS_UNFINISHED(k) && k != r -> set_outcome(k, ABANDONED)
+        :: else
+        fi
+    }
+    k = 0
+}
+
 /* The run that a winner is answered: the one of the mandate before its own. */
 inline answer_last(i)
 {
@@ -121,22 +144,25 @@ end:
         close_all();
 #endif
         start_run(i, i) }
-    :: atomic { phase[i] == IDLE && MAY_WIN(i + 1, 1) -> /* takes over */
+#if defined(TAKEN_AS_LOOKED)
+    :: atomic { phase[i] == IDLE && MAY_WIN(i + 1, 1) && looked == NO_RUN ->
         select(r : 0 .. NODES - 1);
         if
-        :: IS_UNFINISHED(r) -> d_step {
-            claim(i);
-            start_run(i, r);
-            for (k : 0 .. NODES - 1) {
-                if
-                :: IS_UNFINISHED(k) && k != r -> set_outcome(k, ABANDONED)
-                :: else
-                fi
-            }
-            k = 0 }
+        :: IS_INTERRUPTED(r) -> looked = r; looker = i
         :: else
         fi;
         r = 0 }
+    :: d_step { phase[i] == IDLE && MAY_WIN(i + 1, 1) && looked != NO_RUN && looker == i ->
+        take_over(i, looked) }
+#else
+    :: atomic { phase[i] == IDLE && MAY_WIN(i + 1, 1) -> /* takes over */
+        select(r : 0 .. NODES - 1);
+        if
+        :: IS_INTERRUPTED(r) -> d_step { take_over(i, r) }
+        :: else
+        fi;
+        r = 0 }
+#endif
 #if defined(CLOSED_LATER)
     :: d_step { phase[i] == RUNNING && answered != NO_RUN && closer == i ->
         if
@@ -148,6 +174,9 @@ end:
     :: d_step { phase[i] == RUNNING && written[i] < EFFECTS && !has_effect[i] -> has_effect[i] = true; written[i]++ }
     :: d_step { phase[i] == RUNNING && !has_step[i] -> has_step[i] = true }
     :: d_step { phase[i] == RUNNING -> has_outcome[i] = 2; phase[i] = OVER }
+#if defined(STOPS)
+    :: d_step { phase[i] == RUNNING -> has_outcome[i] = 2; is_stopped[i] = true; phase[i] = OVER }
+#endif
     :: d_step { phase[i] == RUNNING -> phase[i] = OVER } /* dies */
     od
 }
@@ -206,7 +235,7 @@ end:
         if
         :: MAY_END(i) ->
             PROMISE(P4_outcome_of_owner, run_fence[my_run[i]] == fence[i]);
-            set_outcome(my_run[i], SUCCEEDED)
+            set_outcome(my_run[i], (is_stopped[i] -> STOPPED : SUCCEEDED))
         :: else -> PROMISE(P4_outcome_is_kept, outcome[my_run[i]] != NONE || run_fence[my_run[i]] != fence[i])
         fi;
         store_release(i + 1, fence[i]);
