@@ -56,9 +56,32 @@ static void take_string(struct text *out, const char **at, const char *schema)
     free(string);
 }
 
+/* $WORD$, with as many underscores before its end as it takes for the schema's name not to hold it.
+ */
+static bool take_dollar_quote(struct text *out, const char **at, const char *schema)
+{
+    static const char *const words[] = {"$create", "$body"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        size_t length = strlen(words[i]);
+        if (strncmp(*at, words[i], length) != 0)
+            continue;
+        length += strspn(*at + length, "_");
+        FUZZ_CHECK((*at)[length] == '$');
+        char *quote = strndup(*at, length + 1);
+        FUZZ_CHECK(quote != NULL && strstr(schema, quote) == NULL);
+        free(quote);
+        text_addf(out, "%s$", words[i]);
+        *at += length + 1;
+        return true;
+    }
+    return false;
+}
+
 static void take_out(struct text *out, const char *at, const char *schema)
 {
     while (*at != '\0') {
+        if (*at == '$' && take_dollar_quote(out, &at, schema))
+            continue;
         if (*at == '"')
             take_name(out, &at, schema);
         else if (*at == '\'' || (at[0] == 'E' && at[1] == '\''))
