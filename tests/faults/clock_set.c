@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#pragma GCC visibility push(default) /* of what takes the place of libc's */
+
 static int watch_fd = -1;
 static const char *clock_name;
 
