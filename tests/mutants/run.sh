@@ -66,6 +66,25 @@ head_of() { # NAME WORD
     sed -n "s/^# $2: //p" "$here/$1.sed"
 }
 
+# Each command of the script, a { block } as a whole, must change a file by itself: a mutant of which
+# a part no longer applies may be harmless, or caught for another reason.
+every_command_applies() { # NAME
+    rm -rf "$work/commands" && mkdir "$work/commands"
+    awk -v folder="$work/commands" '
+        /^#/ { next }
+        depth == 0 { number++ }
+        { print >(folder "/" number) }
+        /\{$/ { depth++ }
+        /^ *\}$/ { depth-- }' "$here/$1.sed"
+    for command in "$work/commands"/*; do
+        applies=false
+        for file in $(head_of "$1" file); do
+            sed -f "$command" "$top/$file" | cmp -s - "$top/$file" || applies=true
+        done
+        $applies || { cat "$command" >"$work/log" && return 1; }
+    done
+}
+
 # 1: a file stays as it is.
 changes_its_files() { # NAME
     for file in $(head_of "$1" file); do
@@ -80,7 +99,8 @@ check_mutant() { # NAME
     while read -r catcher; do
         passes "$catcher" || { tell no "$catcher passes without a mutant" && return; }
     done <"$work/catchers"
-    : >"$work/log"
+    every_command_applies "$1" ||
+        { tell no "$sentence: a part of it no longer changes anything" && return; }
     meson configure "$work/broken" -Dmutant="$1" >"$work/log" 2>&1
     if ! ninja -C "$work/broken" >>"$work/log" 2>&1; then
         tell no "$sentence: it does not build"
