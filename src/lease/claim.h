@@ -17,7 +17,8 @@ enum claim_result {
     CLAIM_RESULT_SKIPPED,   /* held by another, and the slot was given up for it */
     CLAIM_RESULT_EARLY,     /* the slot lies further ahead than far_ahead_ms */
     CLAIM_RESULT_FAILED,    /* error and failure say why */
-    CLAIM_RESULT_CANCELLED, /* by claim_cancel; a claim won meanwhile was undone */
+    CLAIM_RESULT_CANCELLED, /* by claim_cancel; a claim won meanwhile was undone. A slot that was
+                               given up in our name meanwhile is MISSED or SKIPPED all the same */
 };
 
 struct claim_spec {

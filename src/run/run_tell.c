@@ -24,15 +24,9 @@ static struct log_scope scope_of(const struct run *run)
     return scope;
 }
 
-static void tell_won(struct run *run)
+static void tell_abandoned(struct run *run)
 {
     struct log_scope scope = scope_of(run);
-    if (run->lease.fence == FENCE_ABSENT)
-        log_event_at(run->spec.log, run->spec.levels.usual, EVENT_CLAIM_WON, &scope,
-                     "the lease is ours");
-    else
-        log_event_at(run->spec.log, run->spec.levels.usual, EVENT_CLAIM_WON, &scope,
-                     "the lease is ours, fence %" PRId64, run->lease.fence);
     if (run->claim.item.abandoned[0] == '\0')
         return;
     scope.run_id = run->claim.item.abandoned;
@@ -43,6 +37,18 @@ static void tell_won(struct run *run)
               "the run before this one (%s, by %s) never told its end: its leaserun died; it is "
               "recorded as abandoned",
               run->claim.item.abandoned, run->claim.item.other);
+}
+
+static void tell_won(struct run *run)
+{
+    struct log_scope scope = scope_of(run);
+    if (run->lease.fence == FENCE_ABSENT)
+        log_event_at(run->spec.log, run->spec.levels.usual, EVENT_CLAIM_WON, &scope,
+                     "the lease is ours");
+    else
+        log_event_at(run->spec.log, run->spec.levels.usual, EVENT_CLAIM_WON, &scope,
+                     "the lease is ours, fence %" PRId64, run->lease.fence);
+    tell_abandoned(run);
 }
 
 static void tell_held(struct run *run)
@@ -95,8 +101,9 @@ void run_tell_claim(struct run *run, enum claim_result result)
     case CLAIM_RESULT_FAILED:
         tell_claim_failed(run);
         return;
-    case CLAIM_RESULT_CANCELLED:
-        return; /* somebody asked for it */
+    case CLAIM_RESULT_CANCELLED: /* somebody asked for it; what it won was undone */
+        tell_abandoned(run);
+        return;
     }
 }
 

@@ -4,7 +4,6 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/now.h"
-#include "schedule/schedule_tell.h"
 #include "schedule/scheduler.h"
 
 #include <stdlib.h>
@@ -38,8 +37,7 @@ static void apply(struct recall *recall, struct entry *entry, const struct recal
     int count = slots_backlog(&entry->slots, item->slot_us, recall->start_us, slots_us, &is_cut);
     for (int i = 0; i < count; i++)
         entry_add_late(entry, (struct owed_slot){.slot_us = slots_us[i]});
-    if (is_cut)
-        schedule_tell_backlog_cut(recall->scheduler, entry->job->name);
+    entry->is_cut |= is_cut;
 }
 
 static void on_answered(struct store_request *request)
@@ -47,12 +45,13 @@ static void on_answered(struct store_request *request)
     struct recall *recall = request->owner;
     struct scheduler *scheduler = recall->scheduler;
     recall->is_asking = false;
-    if (request->outcome == STORE_ANSWERED)
+    if (request->outcome == STORE_ANSWERED && !recall->is_stale)
         for (size_t i = 0; i < request->u.recall.count; i++) {
             struct entry *entry = roster_find(scheduler->roster, recall->names[i]);
             if (entry != NULL && !entry->is_recalled)
                 apply(recall, entry, &recall->items[i]);
         }
+    recall->is_stale = false;
     roster_release(recall->roster);
     recall->roster = NULL;
     if (request->outcome == STORE_FAILED) {
@@ -120,6 +119,20 @@ void recall_start(struct recall *recall, struct scheduler *scheduler, uv_loop_t 
     };
     alarm_init(&recall->again, loop, on_again);
     ask(recall);
+}
+
+void recall_go_back(struct recall *recall, int64_t by_us)
+{
+    struct roster *roster = recall->scheduler->roster;
+    for (size_t i = 0; i < roster->count; i++) {
+        struct entry *entry = &roster->entries[i];
+        entry->is_recalled &= entry->from_us > recall->start_us;
+        entry->from_us -= by_us;
+    }
+    recall->start_us -= by_us;
+    recall->is_stale = recall->is_asking;
+    if (!recall->is_asking && !recall->again.is_set)
+        ask(recall);
 }
 
 void recall_close(struct recall *recall, struct handles *handles)

@@ -25,7 +25,10 @@ struct recall {
     struct alarm again;
     struct backoff backoff;
     bool is_asking;
+    bool is_stale; /* what is asked is not what should have been */
 };
 
 void recall_start(struct recall *recall, struct scheduler *scheduler, uv_loop_t *loop);
+/* This clock was ahead by so much when the scheduler started: what was learnt is asked anew. */
+void recall_go_back(struct recall *recall, int64_t by_us);
 void recall_close(struct recall *recall, struct handles *handles); /* after its store */

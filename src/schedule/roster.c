@@ -12,8 +12,12 @@
 static bool fill_entry(struct entry *entry, const struct job *job, int64_t now_us,
                        struct error *err)
 {
-    *entry =
-        (struct entry){.job = job, .base_us = now_us, .tried_us = NO_INSTANT, .again_us = now_us};
+    *entry = (struct entry){.job = job,
+                            .base_us = now_us,
+                            .from_us = now_us,
+                            .tried_us = NO_INSTANT,
+                            .known_us = NO_INSTANT,
+                            .again_us = now_us};
     if (!cron_parse(job->schedule, job->key, &entry->slots.cron, err))
         return false;
     entry->slots.zone = job->timezone != NULL ? zone_find(job->timezone, err) : zone_host(err);
@@ -110,6 +114,21 @@ bool entry_has_slots(const struct entry *entry)
 bool entry_repeats_within_minute(const struct entry *entry)
 {
     return cron_repeats_within_minute(&entry->slots.cron);
+}
+
+void entry_go_back(struct entry *entry, int64_t base_us)
+{
+    entry->base_us = base_us;
+    if (entry->tried_us > base_us)
+        entry->tried_us = entry->known_us;
+    while (entry->late_count > 0 && entry->late[entry->late_count - 1].slot_us > base_us) {
+        entry->late_count--;
+        entry->is_cut = false;
+    }
+    if (entry->late_count == 0) {
+        free(entry->late);
+        entry->late = NULL;
+    }
 }
 
 void entry_add_late(struct entry *entry, struct owed_slot late)

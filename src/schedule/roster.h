@@ -20,8 +20,10 @@ struct owed_slot {
 struct entry {
     const struct job *job;
     struct slots slots;
-    int64_t base_us;        /* of the slots, those up to it have had their turn, or are not ours */
-    int64_t tried_us;       /* the latest whose turn was not called off; NO_INSTANT: none */
+    int64_t base_us;  /* of the slots, those up to it have had their turn, or are not ours */
+    int64_t from_us;  /* those since then are ours: the start's, or the reload's that brought it */
+    int64_t tried_us; /* the latest that had a turn; NO_INSTANT: none */
+    int64_t known_us; /* the latest whose time had come by the store's clock; NO_INSTANT: none */
     struct owed_slot *late; /* those before base_us, oldest first */
     int late_count;         /* up to SLOTS_BACKLOG_MOST */
     int64_t again_us;       /* @once: the next turn; @reboot: the first */
@@ -30,6 +32,7 @@ struct entry {
     struct streak streak;
     bool is_recalled;  /* what the store knew of its slots at the start is known, or not needed */
     bool is_silent;    /* the store did not answer for its last slot: late ones wait */
+    bool is_cut;       /* slots before the late ones are not told one by one: to be told */
     bool is_turn_owed; /* due, and to begin when the present turn has ended */
     bool has_settled;  /* @once, @reboot: nothing more to do */
     bool has_won;      /* and so written our fingerprint to the key's row */
@@ -57,6 +60,9 @@ struct entry *roster_find(const struct roster *roster, const char *name); /* NUL
 /* A calendar or interval schedule, which has slots. */
 bool entry_has_slots(const struct entry *entry);
 bool entry_repeats_within_minute(const struct entry *entry);
+
+/* No slot after base_us was tried, or waits: what seemed to be past has yet to come. */
+void entry_go_back(struct entry *entry, int64_t base_us);
 
 /* The oldest goes when there are too many; of two for one slot the first stays. */
 void entry_add_late(struct entry *entry, struct owed_slot late);

@@ -82,8 +82,7 @@ static void note_backlog(struct scheduler *scheduler, struct entry *entry, int64
     int count = slots_backlog(&entry->slots, entry->base_us, now_us, slots_us, &is_cut);
     for (int i = 0; i < count; i++)
         entry_add_late(entry, (struct owed_slot){.slot_us = slots_us[i]});
-    if (is_cut)
-        schedule_tell_backlog_cut(scheduler, entry->job->name);
+    entry->is_cut |= is_cut;
     entry->base_us = slots_us[count - 1];
     begin_late(scheduler, entry);
 }
@@ -138,12 +137,15 @@ void scheduler_turn_over(struct scheduler *scheduler, struct entry *entry)
 
 /* ---- everything anew ------------------------------------------------------------------------- */
 
-/* After a step back of the clock, slots that were tried are not tried again; those that only
- * seemed to have come are. */
+/* After a step back of the clock, slots of which the store has told are not tried again; those that
+ * only seemed to have come are, and none between is left out. */
 static void mend_base(struct entry *entry, int64_t now_us)
 {
+    int64_t base_us = entry->tried_us <= now_us ? entry->tried_us : entry->known_us;
+    if (base_us == NO_INSTANT)
+        base_us = entry->from_us < now_us ? entry->from_us : now_us;
     if (entry->base_us > now_us)
-        entry->base_us = entry->tried_us > now_us ? entry->tried_us : now_us;
+        entry_go_back(entry, base_us);
     if (entry->again_us > now_us + SLOTS_WINDOW_MOST_MS * 1000)
         entry->again_us = now_us;
 }
@@ -186,6 +188,8 @@ void scheduler_note_ahead(struct scheduler *scheduler, int64_t ahead_us)
     if (change_us > -AHEAD_CHANGE_US && change_us < AHEAD_CHANGE_US)
         return;
     scheduler->ahead_us = ahead_us;
+    if (scheduler->recall.start_us > scheduler_now_us(scheduler))
+        recall_go_back(&scheduler->recall, ahead_us);
     if (ahead_us > 0)
         schedule_tell_clock_ahead(scheduler, ahead_us);
     scheduler_look_again(scheduler);

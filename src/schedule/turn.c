@@ -209,7 +209,6 @@ static struct turn *make(struct scheduler *scheduler, struct entry *entry, struc
     turn->slot_us = owed.slot_us;
     turn->has_told_failure = owed.is_told;
     turn->key = turn_claim_key(entry);
-    turn->tried_before_us = entry->tried_us;
     turn->place = (struct place){.slot_us = owed.slot_us, .given = on_place_given};
     slots_fingerprint(&entry->slots, turn->fingerprint);
     alarm_init(&turn->again, scheduler->loop, on_again);

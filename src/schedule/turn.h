@@ -41,7 +41,6 @@ struct turn {
     struct run run;
     enum claim_result result; /* of the run's claim */
     bool has_claimed;         /* result is known */
-    int64_t tried_before_us;  /* what the entry had tried before */
     int claim_count;
     bool is_last; /* its window is over: it asks for the slot's story, and not again */
     bool has_looked_again;

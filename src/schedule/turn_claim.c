@@ -169,16 +169,15 @@ static enum level level_of_missed(struct turn *turn)
 static void on_missed(struct turn *turn)
 {
     schedule_tell_missed(turn, level_of_missed(turn));
-    if (turn->scheduler->ahead_us != 0)
+    /* Over there, and not by what this clock is thought to be ahead: it is so no more. */
+    bool is_thought_open = scheduler_now_us(turn->scheduler) < turn->end_us;
+    if (turn->scheduler->ahead_us != 0 && is_thought_open)
         scheduler_note_ahead(turn->scheduler, 0);
 }
 
 static void on_early(struct turn *turn)
 {
-    struct entry *entry = turn->entry;
     int64_t store_us = turn->slot_us - turn->run.claim.item.wait_ms * 1000;
-    if (entry != NULL && entry->tried_us == turn->slot_us)
-        entry->tried_us = turn->tried_before_us;
     scheduler_note_ahead(turn->scheduler, now_wall_us() - store_us);
 }
 
@@ -237,6 +236,7 @@ static void hear(struct turn *turn)
         on_failed(turn);
         return;
     case CLAIM_RESULT_CANCELLED:
+        run_tell_claim(&turn->run, CLAIM_RESULT_CANCELLED);
         return;
     }
 }
@@ -252,6 +252,19 @@ static void hear_takeover(struct turn *turn)
     }
 }
 
+/* The slot's time has come, says the store: so it has for those before it. */
+static void note_known(struct turn *turn)
+{
+    struct entry *entry = turn->entry;
+    if (entry == NULL || turn->slot_us == NO_INSTANT)
+        return;
+    if (turn->slot_us > entry->known_us)
+        entry->known_us = turn->slot_us;
+    if (entry->is_cut)
+        schedule_tell_backlog_cut(turn->scheduler, turn->job->name);
+    entry->is_cut = false;
+}
+
 static void on_claimed(struct run *run, enum claim_result result)
 {
     struct turn *turn = run->spec.owner;
@@ -265,6 +278,9 @@ static void on_claimed(struct run *run, enum claim_result result)
     }
     if (turn->entry != NULL && result != CLAIM_RESULT_CANCELLED)
         turn->entry->is_silent = false;
+    if (result != CLAIM_RESULT_FAILED && result != CLAIM_RESULT_EARLY &&
+        result != CLAIM_RESULT_CANCELLED)
+        note_known(turn);
     hear(turn);
     if (!is_failure && turn->entry != NULL)
         streak_restart(&turn->entry->streak);

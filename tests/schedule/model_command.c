@@ -70,6 +70,11 @@ void command_hold(struct command *command, const char *holder, const char *run_i
 
 /* ---- its life -------------------------------------------------------------------------------- */
 
+static int failures_per_mille(const char *key)
+{
+    return strcmp(key, "once") == 0 ? 700 : strcmp(key, "retrying") == 0 ? 500 : 100;
+}
+
 static void tell_end(void *argument)
 {
     struct command *command = argument;
@@ -80,7 +85,8 @@ static void tell_end(void *argument)
         killer = GUARD_KILLER_DEADLINE;
     else if (command->signal != 0)
         killer = GUARD_KILLER_STOP;
-    int status = command->signal != 0 ? command->signal : world_happens(100) ? 3 << 8 : 0;
+    bool has_failed = world_happens(failures_per_mille(command->key));
+    int status = command->signal != 0 ? command->signal : has_failed ? 3 << 8 : 0;
     command->listener->exited(command->owner, status, killer);
     command->listener->empty(command->owner, killer);
 }

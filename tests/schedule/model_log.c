@@ -13,6 +13,14 @@ void model_log_reset(void)
     model_line_count = 0;
 }
 
+int model_log_count(const struct replica *replica, enum event event, int64_t since_ms)
+{
+    int count = 0;
+    for (size_t i = model_line_count; i-- > 0 && model_lines[i].at_ms >= since_ms;)
+        count += model_lines[i].replica == replica && model_lines[i].event == event;
+    return count;
+}
+
 struct log log_open(int fd, enum level least, enum log_format format)
 {
     return (struct log){.fd = fd, .least = least, .format = format};
@@ -29,9 +37,12 @@ static void note(enum level level, enum event event, const struct log_scope *sco
                                 .level = level,
                                 .slot_us = scope->slot_us,
                                 .at_ms = world.now_ms,
+                                .outcome = scope->outcome,
                                 .replica = world.current};
     if (scope->job != NULL)
         snprintf(line->job, sizeof line->job, "%s", scope->job);
+    if (scope->run_id != NULL)
+        snprintf(line->run_id, sizeof line->run_id, "%s", scope->run_id);
 }
 
 void log_event(struct log *log, enum event event, const struct log_scope *scope,

@@ -12,6 +12,7 @@ static struct {
 } outages[256];
 static size_t outage_count;
 static struct store *stores; /* that are open */
+static int lost_count;       /* replies */
 
 /* ---- the way there and back --------------------------------------------------------------------
  */
@@ -130,6 +131,8 @@ static void on_reply(void *argument)
 {
     struct trip *trip = argument;
     bring_answer(trip);
+    if (trip->kind == STORE_CLAIM && trip->request != NULL && !trip->store->is_closed)
+        model_store_note_heard(&trip->item.claim);
     answer(trip, STORE_ANSWERED);
     trip_done(trip);
 }
@@ -138,7 +141,7 @@ static void serve(struct trip *trip)
 {
     switch ((int)trip->kind) {
     case STORE_CLAIM:
-        model_store_claim(&trip->item.claim, trip->not_after_ms);
+        model_store_claim(&trip->item.claim, trip->not_after_ms, trip->store->replica);
         break;
     case STORE_RENEW:
         model_store_renew(&trip->item.renew);
@@ -161,6 +164,7 @@ static void on_arrival(void *argument)
     struct trip *trip = argument;
     if (model_network_was_up(world.now_ms, world.now_ms)) {
         serve(trip);
+        lost_count += trip->is_reply_lost;
         if (!trip->is_reply_lost)
             trip_at(world.now_ms + world_chance(0, 20), trip->store->replica, on_reply, trip);
     }
@@ -358,4 +362,10 @@ void model_network_reset(void)
         free(store);
     }
     outage_count = 0;
+    lost_count = 0;
+}
+
+int model_network_lost_count(void)
+{
+    return lost_count;
 }

@@ -11,6 +11,7 @@
 
 struct lease_of_key {
     char key[32], holder[IDENTITY_HOLDER_MAX], run_id[IDENTITY_RUN_ID_MAX];
+    char abandoned[IDENTITY_RUN_ID_MAX]; /* by the present run, and told again to it; "": none */
     int64_t fence, expires_us, slot_us, written_us;
     int attempt;
     bool is_released;
@@ -23,6 +24,13 @@ static size_t run_room;
 static struct lease_of_key leases[32];
 static size_t lease_count;
 static int64_t last_fence, skew_us;
+
+/* The newest run of each key, + 1; each has the one before it. */
+static struct {
+    const char *key;
+    size_t newest;
+} chains[32];
+static size_t chain_count;
 
 static int64_t clock_us(void)
 {
@@ -37,27 +45,47 @@ static struct lease_of_key *find_lease(const char *key)
     return NULL;
 }
 
-/* Only the newest are asked for: those of some ten days. */
-static size_t oldest_in_use(void)
+#define NEWEST_IN_USE 2000 /* of a key's runs, older ones are not asked for */
+
+static size_t *chain_of(const char *key)
 {
-    return model_run_count > 8000 ? model_run_count - 8000 : 0;
+    for (size_t i = 0; i < chain_count; i++)
+        if (strcmp(chains[i].key, key) == 0)
+            return &chains[i].newest;
+    return NULL;
 }
 
-static struct model_run *find_run(const char *run_id)
+static struct model_run *find(const char *key, const char *run_id, int64_t slot_us)
 {
-    for (size_t i = model_run_count; i-- > oldest_in_use();)
-        if (strcmp(model_runs[i].run_id, run_id) == 0 && !model_runs[i].is_undone)
-            return &model_runs[i];
+    const size_t *chain = chain_of(key);
+    size_t at = chain == NULL ? 0 : *chain;
+    for (int i = 0; at != 0 && i < NEWEST_IN_USE; i++) {
+        struct model_run *run = &model_runs[at - 1];
+        bool is_it = run_id != NULL ? strcmp(run->run_id, run_id) == 0 : run->slot_us == slot_us;
+        if (is_it && !run->is_undone)
+            return run;
+        at = run->before;
+    }
     return NULL;
+}
+
+static struct model_run *find_run(const char *key, const char *run_id)
+{
+    return find(key, run_id, NO_INSTANT);
 }
 
 static struct model_run *find_slot(const char *key, int64_t slot_us)
 {
-    for (size_t i = model_run_count; i-- > oldest_in_use();)
-        if (model_runs[i].slot_us == slot_us && strcmp(model_runs[i].key, key) == 0 &&
-            !model_runs[i].is_undone)
-            return &model_runs[i];
-    return NULL;
+    return find(key, NULL, slot_us);
+}
+
+static bool has_succeeded(const char *key)
+{
+    for (size_t i = 0; i < model_run_count; i++)
+        if (model_runs[i].is_once && model_runs[i].outcome == OUTCOME_SUCCEEDED &&
+            strcmp(model_runs[i].key, key) == 0)
+            return true;
+    return false;
 }
 
 static const char *keep_text(const char *text)
@@ -71,18 +99,35 @@ static const char *keep_text(const char *text)
     return kept[count++] = mem_strdup(text);
 }
 
-static void add_run(const struct claim_item *item, int64_t fence, enum run_outcome outcome)
+/* A slot that has not come is used up by nobody. */
+static void add_run(const struct claim_item *item, int64_t fence, enum run_outcome outcome,
+                    struct replica *replica)
 {
+    assert_true(item->slot_us == NO_INSTANT || item->slot_us <= clock_us() + 1000000);
     if (model_run_count == run_room) {
         run_room = run_room == 0 ? 1024 : run_room * 2;
         model_runs = mem_grow(model_runs, run_room, sizeof *model_runs);
     }
+    const char *key = keep_text(item->key);
+    if (chain_of(key) == NULL) {
+        assert_true(chain_count < CASE_COUNT(chains));
+        chains[chain_count].newest = 0;
+        chains[chain_count++].key = key;
+    }
+    size_t *chain = chain_of(key);
     struct model_run *run = &model_runs[model_run_count++];
-    *run = (struct model_run){.key = keep_text(item->key),
+    *run = (struct model_run){.key = key,
                               .job = keep_text(item->job),
                               .slot_us = item->slot_us,
                               .fence = fence,
-                              .outcome = outcome};
+                              .outcome = outcome,
+                              .writer = replica,
+                              .writer_skew_us = replica->skew_us,
+                              .written_ms = world.now_ms,
+                              .ended_ms = NEVER,
+                              .is_once = item->is_once,
+                              .before = *chain};
+    *chain = model_run_count;
     snprintf(run->run_id, sizeof run->run_id, "%s", item->run_id);
     snprintf(run->holder, sizeof run->holder, "%s", item->holder);
 }
@@ -115,7 +160,7 @@ static enum claim_verdict judge_slot(const struct claim_item *item, const struct
 static enum claim_verdict judge(const struct claim_item *item, int64_t not_after_ms)
 {
     const struct lease_of_key *lease = find_lease(item->key);
-    const struct model_run *own = find_run(item->run_id);
+    const struct model_run *own = find_run(item->key, item->run_id);
     bool is_live = lease != NULL && !lease->is_released && lease->expires_us > clock_us();
     bool is_ours = lease != NULL && strcmp(lease->holder, item->holder) == 0;
     if ((own != NULL && own->outcome != OUTCOME_NONE && !is_not_started(own->outcome)) ||
@@ -125,6 +170,8 @@ static enum claim_verdict judge(const struct claim_item *item, int64_t not_after
         return CLAIM_WON;
     if (is_ours)
         return is_live ? CLAIM_HELD : CLAIM_RACED;
+    if (item->is_once && has_succeeded(item->key))
+        return CLAIM_DONE;
     if (item->slot_us != NO_INSTANT) {
         enum claim_verdict verdict = judge_slot(item, own, lease);
         if (verdict != CLAIM_WON)
@@ -135,7 +182,7 @@ static enum claim_verdict judge(const struct claim_item *item, int64_t not_after
     return CLAIM_WON;
 }
 
-static void win(struct claim_item *item)
+static void win(struct claim_item *item, struct replica *replica)
 {
     struct lease_of_key *lease = find_lease(item->key);
     if (lease == NULL) {
@@ -144,12 +191,18 @@ static void win(struct claim_item *item)
         *lease = (struct lease_of_key){.slot_us = NO_INSTANT};
         snprintf(lease->key, sizeof lease->key, "%s", item->key);
     }
-    struct model_run *before = find_run(lease->run_id);
-    struct model_run *own = find_run(item->run_id);
-    if (before != NULL && before != own && before->outcome == OUTCOME_NONE) {
+    struct model_run *before = find_run(lease->key, lease->run_id);
+    struct model_run *own = find_run(item->key, item->run_id);
+    if (own == NULL && before != NULL && before->outcome == OUTCOME_NONE) {
         before->outcome = OUTCOME_ABANDONED;
-        snprintf(item->abandoned, sizeof item->abandoned, "%s", before->run_id);
+        before->closer = replica;
+        before->closed_ms = world.now_ms;
+        snprintf(before->closed_by, sizeof before->closed_by, "%s", item->run_id);
+        snprintf(lease->abandoned, sizeof lease->abandoned, "%s", before->run_id);
+    } else if (own == NULL) {
+        lease->abandoned[0] = '\0';
     }
+    snprintf(item->abandoned, sizeof item->abandoned, "%s", lease->abandoned);
     snprintf(item->previous_fingerprint, sizeof item->previous_fingerprint, "%s",
              lease->fingerprint);
     item->fence = lease->fence = ++last_fence;
@@ -166,10 +219,10 @@ static void win(struct claim_item *item)
     if (own != NULL)
         own->fence = item->fence;
     else
-        add_run(item, item->fence, OUTCOME_NONE);
+        add_run(item, item->fence, OUTCOME_NONE, replica);
 }
 
-void model_store_claim(struct claim_item *item, int64_t not_after_ms)
+void model_store_claim(struct claim_item *item, int64_t not_after_ms, struct replica *replica)
 {
     const struct lease_of_key *lease = find_lease(item->key);
     item->abandoned[0] = '\0';
@@ -179,13 +232,13 @@ void model_store_claim(struct claim_item *item, int64_t not_after_ms)
                                                  : 0;
     snprintf(item->other, sizeof item->other, "%s", lease != NULL ? lease->holder : "");
     if (item->verdict == CLAIM_WON)
-        win(item);
+        win(item, replica);
     if (item->verdict != CLAIM_MISSED && item->verdict != CLAIM_SKIPPED)
         return;
     const struct model_run *run = find_slot(item->key, item->slot_us);
     item->is_first_to_tell = run == NULL || strcmp(run->run_id, item->run_id) == 0;
     if (run == NULL)
-        add_run(item, 0, item->verdict == CLAIM_MISSED ? OUTCOME_MISSED : OUTCOME_SKIPPED);
+        add_run(item, 0, item->verdict == CLAIM_MISSED ? OUTCOME_MISSED : OUTCOME_SKIPPED, replica);
 }
 
 void model_store_renew(struct renew_item *item)
@@ -204,7 +257,7 @@ void model_store_renew(struct renew_item *item)
 void model_store_give_back(struct release_item *item, bool is_undo)
 {
     struct lease_of_key *lease = find_lease(item->key);
-    struct model_run *run = find_run(item->run_id);
+    struct model_run *run = find_run(item->key, item->run_id);
     bool is_ours = lease != NULL && strcmp(lease->holder, item->holder) == 0 &&
                    (lease->fence == item->fence || (is_undo && item->fence == 0));
     item->verdict = is_ours ? RELEASE_RELEASED : RELEASE_NOT_OURS;
@@ -217,6 +270,22 @@ void model_store_give_back(struct release_item *item, bool is_undo)
     } else if (!is_undo && run != NULL && run->fence == item->fence &&
                run->outcome == OUTCOME_NONE) {
         run->outcome = item->outcome;
+        run->ended_ms = world.now_ms;
+    }
+}
+
+void model_store_note_heard(const struct claim_item *answer)
+{
+    bool is_not_run = answer->verdict == CLAIM_MISSED || answer->verdict == CLAIM_SKIPPED;
+    struct model_run *run = NULL;
+    if (is_not_run && answer->is_first_to_tell) {
+        run = find_slot(answer->key, answer->slot_us);
+        assert_non_null(run);
+        run->is_outcome_heard = true;
+    } else if (answer->verdict == CLAIM_WON && answer->abandoned[0] != '\0') {
+        run = find_run(answer->key, answer->abandoned);
+        assert_non_null(run);
+        run->is_closing_heard = true;
     }
 }
 
@@ -257,8 +326,22 @@ void model_store_set_clock(int64_t by_us)
     skew_us = by_us;
 }
 
+int64_t model_store_skew_us(void)
+{
+    return skew_us;
+}
+
+bool model_store_has_live_lease(void)
+{
+    for (size_t i = 0; i < lease_count; i++)
+        if (!leases[i].is_released && leases[i].expires_us > clock_us())
+            return true;
+    return false;
+}
+
 void model_store_reset(void)
 {
+    chain_count = 0;
     model_run_count = lease_count = 0;
     last_fence = skew_us = 0;
     model_network_reset();

@@ -3,10 +3,13 @@
 
 #include "base/mem.h"
 #include "base/random.h"
+#include "loop/pool.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 struct world world;
+static unsigned nonce_count;
 
 struct pending {
     int64_t at_ms;
@@ -29,6 +32,7 @@ void world_reset(uint64_t seed)
     world = (struct world){.chance = seed * 2654435761u + 1};
     plan.count = 0;
     plan.replica_count = 0;
+    nonce_count = 0;
 }
 
 int64_t world_chance(int64_t least, int64_t most)
@@ -163,8 +167,35 @@ int64_t random_below(int64_t limit)
 
 void random_nonce(char ret_nonce[RANDOM_NONCE_CHARS + 1])
 {
-    static unsigned count;
-    snprintf(ret_nonce, RANDOM_NONCE_CHARS + 1, "%026x", ++count);
+    snprintf(ret_nonce, RANDOM_NONCE_CHARS + 1, "%026x", ++nonce_count);
+}
+
+/* ---- the host's name, the pool ----------------------------------------------------------------
+ */
+
+int gethostname(char *name, size_t room)
+{
+    snprintf(name, room, "host%d", world.current == NULL ? 0 : world.current->host);
+    return 0;
+}
+
+bool pool_prepare(int thread_count, struct error *err)
+{
+    return true;
+}
+
+static void on_worked(void *argument)
+{
+    uv_work_t *work = argument;
+    work->after_work_cb(work, 0);
+}
+
+int uv_queue_work(uv_loop_t *loop, uv_work_t *work, uv_work_cb work_cb, uv_after_work_cb after)
+{
+    work->after_work_cb = after;
+    work_cb(work);
+    world_at(world.now_ms + world_chance(0, 50), world.current, on_worked, work);
+    return 0;
 }
 
 /* ---- loop/alarm.h, loop/handles.h ----------------------------------------------------------- */
