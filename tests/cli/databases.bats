@@ -415,3 +415,18 @@ several() { # HOSTS PORTS [REST]
     expect_one_line
     [ $(($(now_ms) - before)) -lt 6000 ]
 }
+
+@test "databases in SQL_ASCII and LATIN1: output of any bytes, a key they can hold, one they cannot" {
+    for encoding in SQL_ASCII LATIN1; do
+        database=in_${encoding,,}_$RANDOM
+        pg_sql main postgres "create database $database encoding '$encoding' template template0 locale 'C'"
+        LEASERUN_STORE=$(pg_url main "$database")
+        leaserun init
+        run -1 --separate-stderr leaserun run --output lines clé -- sh -c 'printf "a\0b\377"; exit 1'
+        expect_contains "$(leaserun history --json clé)" '"outcome":"failed"'
+        run -0 leaserun run clé -- true
+    done
+    run -69 --separate-stderr leaserun run k€ -- true
+    expect_one_line
+    expect_contains "$stderr" 22P05
+}

@@ -45,6 +45,18 @@ ends_with() { # STATUS COMMAND...
     expect_contains "$stderr" "$BATS_TEST_TMPDIR/plain"
 }
 
+@test "a script whose interpreter is not there, or ends with a carriage return, gives 126 and says so" {
+    printf '#!/no/such/interpreter\n' >"$BATS_TEST_TMPDIR/script"
+    chmod +x "$BATS_TEST_TMPDIR/script"
+    ends_with 126 "$BATS_TEST_TMPDIR/script"
+    expect_one_line
+    expect_contains "$stderr" 'its interpreter /no/such/interpreter does not exist'
+    printf '#!/bin/sh\r\necho\r\n' >"$BATS_TEST_TMPDIR/script"
+    ends_with 126 "$BATS_TEST_TMPDIR/script"
+    expect_one_line
+    expect_contains "$stderr" 'ends with a carriage return'
+}
+
 @test "a folder gives 126" {
     ends_with 126 "$BATS_TEST_TMPDIR"
     expect_one_line

@@ -33,6 +33,10 @@ has_run() { # WORD
     grep -q "^$1\$" "$RAN"
 }
 
+has_run_twice() { # WORD
+    [ "$(grep -c "^$1\$" "$RAN")" -eq 2 ]
+}
+
 end_scheduler() {
     kill -TERM "$PID"
     finish "$PID" 10
@@ -75,6 +79,18 @@ end_scheduler() {
     await 10 has_run new
     end_scheduler
     expect_equal "$(started_stderr "$PID" | grep -c level=error || true)" 0
+}
+
+@test "SIGHUP while a job waits for its turn behind max-running: it starts all the same" {
+    printf '[schedule]\nmax-running = 1\n[defaults]\nstart-within = 1m\n' >"$TABLE"
+    printf '[job %s-%s]\nschedule = @once\ncommand = echo %s >>%s; sleep 3\n' \
+        "$NAME" first any "$RAN" "$NAME" second any "$RAN" >>"$TABLE"
+    start_scheduler
+    await 10 has_run any
+    kill -HUP "$PID"
+    await 10 tells table_reloaded
+    await 15 has_run_twice any
+    end_scheduler
 }
 
 @test "a job that is gone starts no more" {
