@@ -56,7 +56,7 @@ schedule = every 2s
 command = $NOTE; $ALONE
 END
     replica --config "$BATS_TEST_TMPDIR/leaserun.ini"
-    await 12 has_started 9
+    await 12 has_started 6
     stop_replica "$PID"
     [ ! -e "$STARTS.two" ]
     for job in a b c; do
@@ -131,7 +131,7 @@ END
 
 is_over() { [ "$(run_field "$1" outcome)" = succeeded ]; }
 
-@test "nobody reads the log for 10 s while a job floods it: leases with a ttl of 5 s are kept, other slots start, nothing is lost" {
+@test "nobody reads the log for 7 s while a job floods it: leases with a ttl of 5 s are kept, other slots start, nothing is lost" {
     table <<END
 [job flood]
 schedule = @once
@@ -143,10 +143,10 @@ command = echo started >>"\$STARTS"; seq 1 400000
 schedule = every 1s
 command = $NOTE
 END
-    start python3 "$TESTS/lib/slow_reader.py" 10 "$BATS_TEST_TMPDIR/log" \
+    start python3 "$TESTS/lib/slow_reader.py" 7 "$BATS_TEST_TMPDIR/log" \
         "$LEASERUN" schedule --log-format json "$TABLE"
     await 5 has_started 1 started
-    sleep 7
+    sleep 6
     is_held flood
     await 30 is_over flood
     kill -TERM "$(pgrep -P "$PID")"

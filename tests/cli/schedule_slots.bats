@@ -23,7 +23,7 @@ END
     replica
     until_phase 800 1000
     replica
-    await 12 has_started 3 slower
+    await 12 has_started 2 slower
     stop_replicas
     each_slot_once fast 1
     each_slot_once slower 3
@@ -249,7 +249,7 @@ start-within = 10s
 command = $NOTE; [ -e "\$STARTS.late" ] || { touch "\$STARTS.late"; sleep 3; }
 END
     replica
-    await 15 has_started 4 'waits '
+    await 15 has_started 3 'waits '
     stop_replica "$PID"
     each_slot_once skips 2
     each_slot_once waits 2
@@ -298,7 +298,7 @@ command = $NOTE; $ALONE
 END
     replica
     replica
-    await 12 has_started 6
+    await 12 has_started 4
     stop_replicas
     [ ! -e "$STARTS.two" ]
     each_slot_once a 2
