@@ -55,6 +55,21 @@ try() { # plain|broken KIND NAME...
     esac >"$work/log" 2>&1
 }
 
+# What a broken guard leaves is ended here: whoever was started with the mark.
+try_broken() { # KIND NAME...
+    (
+        MUTANT_MARK=$work
+        export MUTANT_MARK
+        try broken "$@"
+    )
+    tried=$?
+    for environ in $(grep -lsz "^MUTANT_MARK=$work\$" /proc/[0-9]*/environ); do
+        pid=${environ#/proc/}
+        kill -KILL "${pid%/environ}" 2>/dev/null || true
+    done
+    return $tried
+}
+
 # Whether the unchanged program passes is asked once for each test.
 passes() { # WORDS
     grep -qxF "$1" "$work/passed" 2>/dev/null && return
@@ -109,7 +124,7 @@ check_mutant() { # NAME
     else
         while read -r catcher; do
             # shellcheck disable=SC2086
-            try broken $catcher
+            try_broken $catcher
             case $? in
             1) tell ok "$sentence: $catcher" ;;
             *) tell no "$sentence: $catcher does not see it" ;;
