@@ -1,0 +1,4 @@
+# every scheduler that finds a slot missed tells it, not only the one that writes it down (P4)
+# file: src/schedule/turn_claim.c
+# caught by: schedule month
+s/!turn->run.claim.item.is_first_to_tell || //
