@@ -66,11 +66,19 @@ END
 
 # ---- another user ----------------------------------------------------------------------------
 
-# Settings for every run of a test: defaults LINE...; for `run --config "$INI"`.
+# Settings for the jobs of a test: defaults LINE...
 defaults() {
     INI=$BATS_TEST_TMPDIR/leaserun.ini
-    printf '[defaults]\n' >"$INI"
-    printf '%s\n' "$@" >>"$INI"
+    DEFAULTS=$(printf '%s\n' '[defaults]' "$@")
+}
+
+# A job of that command, under $KEY; for `run --config "$INI" job`.
+job() { # COMMAND...
+    {
+        printf '%s\n[job job]\nkey = %s\nschedule = @reboot\nexec =' "$DEFAULTS" "$KEY"
+        printf " '%s'" "${@//\'/\'\\\'\'}"
+        echo
+    } >"$INI"
 }
 
 needs_root() {
@@ -78,7 +86,8 @@ needs_root() {
 }
 
 run_as() { # COMMAND...
-    leaserun run --config "$INI" "$KEY" -- "$@"
+    job "$@"
+    leaserun run --config "$INI" job
 }
 
 @test "user: its uid, gid and groups, all of them and no other" {
@@ -111,9 +120,9 @@ Groups: $(printf '%s\n' $groups | sort -n | xargs)"
     defaults 'user = nobody'
     for start in 'setpriv' 'setpriv --inh-caps +chown,+setuid' \
         'setpriv --securebits +no_setuid_fixup' 'setpriv --inh-caps +chown,+setuid --ambient-caps +chown,+setuid'; do
+        job grep -E '^Cap(Inh|Prm|Eff|Amb):' /proc/self/status
         # shellcheck disable=SC2086  # words
-        $start "$LEASERUN" run --config "$INI" "$KEY" -- grep -E '^Cap(Inh|Prm|Eff|Amb):' /proc/self/status \
-            >"$BATS_TEST_TMPDIR/out"
+        $start "$LEASERUN" run --config "$INI" job >"$BATS_TEST_TMPDIR/out"
         expect_equal "$(cut -f2 "$BATS_TEST_TMPDIR/out" | sort | uniq -c | xargs)" '4 0000000000000000'
     done
 }
@@ -162,8 +171,7 @@ SHELL=/bin/sh
 USER=daemon
 WORDS=a  b'
     # shellcheck disable=SC2016
-    expect_equal "$(run_as sh -c 'for n in 2 3 4 5 6 7 8 9 10 11 12; do [ ! -e /proc/$$/fd/$n ] || echo $n; done
-        pwd' 7<"$BATS_TEST_TMPDIR/secret" | xargs)" '2 /usr/sbin'
+    expect_equal "$(run_as sh -c 'for n in 2 3 4 5 6 7 8 9 10 11 12; do [ ! -e /proc/$$/fd/$n ] || echo $n; done; pwd' 7<"$BATS_TEST_TMPDIR/secret" | xargs)" '2 /usr/sbin'
     defaults 'user = nobody'
     expect_equal "$(run_as pwd)" / # it has no home
 }
@@ -171,15 +179,17 @@ WORDS=a  b'
 @test "user: its output's pipe is its own" {
     needs_root
     defaults 'user = nobody' 'output = lines'
-    leaserun run --config "$INI" --log-format text k -- sh -c 'echo a >/dev/stdout; echo b >/dev/stderr' 2>"$BATS_TEST_TMPDIR/err"
-    expect_equal "$(sort "$BATS_TEST_TMPDIR/err")" 'k: stderr: b
-k: stdout: a'
+    job sh -c 'echo a >/dev/stdout; echo b >/dev/stderr'
+    leaserun run --config "$INI" --log-format text job 2>"$BATS_TEST_TMPDIR/err"
+    expect_equal "$(sort "$BATS_TEST_TMPDIR/err")" 'job: stderr: b
+job: stdout: a'
 }
 
 @test "user: it dies with its guard, though leaserun stands still" {
     needs_root
     defaults 'user = nobody'
-    start "$LEASERUN" run --config "$INI" "$KEY" -- sh -c 'echo $$; exec sleep 60'
+    job sh -c 'echo $$; exec sleep 60'
+    start "$LEASERUN" run --config "$INI" job
     await 10 test -s "${OUTPUT[$PID]}.out"
     command=$(started_stdout "$PID")
     guard=$(pgrep -P "$PID")
@@ -230,12 +240,14 @@ END
     mkdir "$BATS_TEST_TMPDIR/state"
     chown 54321 "$BATS_TEST_TMPDIR/state"
     defaults 'user = nobody'
-    run --separate-stderr "${OTHER[@]}" run --config "$INI" --store "sqlite:$BATS_TEST_TMPDIR/state/db" "$KEY" -- true
+    job true
+    run --separate-stderr "${OTHER[@]}" run --config "$INI" --store "sqlite:$BATS_TEST_TMPDIR/state/db" job
     expect_status 78
     expect_contains "$stderr" 'may not run a command as user 65534, group 65534: start it as root'
     [ ! -e "$BATS_TEST_TMPDIR/state/db" ]
     defaults 'user = 54321' 'group = 54321'
-    run --separate-stderr "${OTHER[@]}" run --config "$INI" --store "sqlite:$BATS_TEST_TMPDIR/state/db" "$KEY" -- id -u
+    job id -u
+    run --separate-stderr "${OTHER[@]}" run --config "$INI" --store "sqlite:$BATS_TEST_TMPDIR/state/db" job
     expect_status 0
     expect_equal "$output" 54321
 }
