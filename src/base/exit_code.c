@@ -14,7 +14,6 @@ const struct exit_code_row exit_codes[] = {
      "not run here: the lease is held, the wait is over, or the slot is used up "
      "(see --held-exit)"},
     {"76", "lost", "the lease was lost while the command ran; the command was ended"},
-    {"77", "person", "the run waits for a person's word"},
     {"78", "configuration",
      "no store is named, a file has a fault, or the schema or a right is "
      "missing"},

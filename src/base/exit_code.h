@@ -13,7 +13,6 @@ enum exit_code {
     EXIT_OUTPUT = 74,
     EXIT_NOT_RUN = 75,
     EXIT_LOST = 76,
-    EXIT_WAITS_FOR_PERSON = 77,
     EXIT_CONFIG = 78,
     EXIT_TIMED_OUT = 124,
     EXIT_CANNOT_RUN = 126,

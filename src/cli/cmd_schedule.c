@@ -128,7 +128,7 @@ static int keep(struct keeping *keeping, const struct scheduler_spec *spec, stru
         return say_error(&error);
     }
     uv_run(&keeping->loop, UV_RUN_DEFAULT);
-    return EXIT_OK;
+    return keeping->scheduler.exit_code;
 }
 
 /* Threads of a loop that could not be closed may still write to it: then it stays. */

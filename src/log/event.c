@@ -225,6 +225,13 @@ const struct event_row events[EVENT_COUNT] = {
             .when = "a scheduler was told to end: nothing more is started",
             .fields = "",
         },
+    [EVENT_SCHEDULER_REFUSED] =
+        {
+            .name = "scheduler_refused",
+            .level = LEVEL_ERROR,
+            .when = "a scheduler ends at its start: the store lacks its schema, or rights to it",
+            .fields = "error sqlstate",
+        },
     [EVENT_TABLE_EMPTY] =
         {
             .name = "table_empty",

@@ -44,6 +44,7 @@ enum event {
     EVENT_STORE_DOWN,      /* an outage has lasted */
     EVENT_SCHEDULER_READY, /* `schedule` itself, from here on */
     EVENT_SCHEDULER_STOPPING,
+    EVENT_SCHEDULER_REFUSED,
     EVENT_TABLE_EMPTY,
     EVENT_TABLE_RELOADED,
     EVENT_RELOAD_FAILED,

@@ -40,6 +40,15 @@ static void apply(struct recall *recall, struct entry *entry, const struct recal
     entry->is_cut |= is_cut;
 }
 
+/* At the start alone, as for every other command: a store that lacks our schema or denies us its
+ * tables is a fault of the configuration. */
+static bool is_refusal(const struct recall *recall)
+{
+    const struct store_request *request = &recall->request;
+    return !recall->has_answered && request->outcome == STORE_FAILED &&
+           (request->failure == FAILURE_SCHEMA || request->failure == FAILURE_RIGHTS);
+}
+
 static void on_answered(struct store_request *request)
 {
     struct recall *recall = request->owner;
@@ -54,7 +63,11 @@ static void on_answered(struct store_request *request)
     recall->is_stale = false;
     roster_release(recall->roster);
     recall->roster = NULL;
-    if (request->outcome == STORE_FAILED) {
+    recall->has_answered |= request->outcome == STORE_ANSWERED;
+    if (is_refusal(recall)) {
+        recall->refused = request->error;
+        alarm_set_in(&recall->again, 0); /* the store cannot be closed from within its answer */
+    } else if (request->outcome == STORE_FAILED) {
         alarm_set_in(&recall->again, backoff_next_ms(&recall->backoff));
     } else if (request->outcome == STORE_ANSWERED) {
         scheduler_look_again(scheduler);
@@ -105,7 +118,11 @@ static void ask(struct recall *recall)
 
 static void on_again(struct alarm *alarm)
 {
-    ask(LIST_OBJECT(alarm, struct recall, again));
+    struct recall *recall = LIST_OBJECT(alarm, struct recall, again);
+    if (recall->refused.kind != ERROR_NONE)
+        shutdown_refused(&recall->scheduler->shutdown, &recall->refused);
+    else
+        ask(recall);
 }
 
 void recall_start(struct recall *recall, struct scheduler *scheduler, uv_loop_t *loop)

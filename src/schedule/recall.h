@@ -24,8 +24,10 @@ struct recall {
     struct roster *roster; /* which has the names, while it is asked */
     struct alarm again;
     struct backoff backoff;
+    struct error refused; /* kind is ERROR_NONE: it is not */
     bool is_asking;
-    bool is_stale; /* what is asked is not what should have been */
+    bool has_answered; /* once: what fails after that may be mended */
+    bool is_stale;     /* what is asked is not what should have been */
 };
 
 void recall_start(struct recall *recall, struct scheduler *scheduler, uv_loop_t *loop);

@@ -216,6 +216,14 @@ void schedule_tell_stopping(struct scheduler *scheduler, int number, int command
               command_count, command_count == 1 ? "" : "s", command_count == 1 ? "s" : "");
 }
 
+void schedule_tell_refused(struct scheduler *scheduler, const struct error *why)
+{
+    struct log_scope scope = LOG_SCOPE_NONE;
+    scope.error = why;
+    log_event(scheduler->spec.log, EVENT_SCHEDULER_REFUSED, &scope, "nothing is scheduled: %s",
+              why->text);
+}
+
 void schedule_tell_upkeep_failed(struct scheduler *scheduler, const struct error *why)
 {
     struct log_scope scope = LOG_SCOPE_NONE;

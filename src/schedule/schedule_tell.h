@@ -33,4 +33,5 @@ void schedule_tell_store_note(struct scheduler *scheduler, bool is_grave, const 
 void schedule_tell_reloaded(struct scheduler *scheduler);
 void schedule_tell_reload_failed(struct scheduler *scheduler, const struct ini_faults *faults);
 void schedule_tell_stopping(struct scheduler *scheduler, int number, int command_count);
+void schedule_tell_refused(struct scheduler *scheduler, const struct error *why);
 void schedule_tell_upkeep_failed(struct scheduler *scheduler, const struct error *why);

@@ -60,6 +60,7 @@ struct scheduler {
     struct upkeep upkeep;
     struct handles handles;
     bool is_abandoned;
+    int exit_code; /* once finished */
     void (*finished)(struct scheduler *scheduler);
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "schedule/shutdown.h"
 
+#include "base/exit_code.h"
 #include "base/list.h"
 #include "base/now.h"
 #include "schedule/schedule_tell.h"
@@ -69,12 +70,10 @@ static void count_command(struct shutdown *shutdown, struct turn *turn)
     shutdown->command_count += turn_has_command(turn);
 }
 
-static void begin(struct shutdown *shutdown, int number)
+static void begin(struct shutdown *shutdown)
 {
     struct scheduler *scheduler = shutdown->scheduler;
     shutdown->is_begun = true;
-    for_each_turn(shutdown, count_command);
-    schedule_tell_stopping(scheduler, number, shutdown->command_count);
     alarm_stop(&scheduler->wake);
     for_each_turn(shutdown, call_off);
     if (scheduler->settings.on_shutdown == SCHEDULE_ON_SHUTDOWN_TERMINATE)
@@ -90,12 +89,24 @@ void shutdown_init(struct shutdown *shutdown, struct scheduler *scheduler, uv_lo
 
 void shutdown_signal(struct shutdown *shutdown, int number)
 {
-    if (!shutdown->is_begun)
-        begin(shutdown, number);
-    else if (!shutdown->is_terminating)
+    if (!shutdown->is_begun) {
+        for_each_turn(shutdown, count_command);
+        schedule_tell_stopping(shutdown->scheduler, number, shutdown->command_count);
+        begin(shutdown);
+    } else if (!shutdown->is_terminating) {
         terminate(shutdown);
-    else
+    } else {
         for_each_turn(shutdown, hasten_turn);
+    }
+}
+
+void shutdown_refused(struct shutdown *shutdown, const struct error *why)
+{
+    if (shutdown->is_begun)
+        return;
+    schedule_tell_refused(shutdown->scheduler, why);
+    shutdown->scheduler->exit_code = EXIT_CONFIG;
+    begin(shutdown);
 }
 
 void shutdown_note_turn(struct shutdown *shutdown)

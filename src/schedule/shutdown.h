@@ -3,6 +3,7 @@
  * TERM at once (or are waited for: on-shutdown), KILL two seconds before shutdown-grace is over,
  * and their releases what remains of it. A second signal hastens the commands' end. */
 #pragma once
+#include "base/error.h"
 #include "loop/alarm.h"
 
 #include <stdbool.h>
@@ -21,6 +22,9 @@ struct shutdown {
 void shutdown_init(struct shutdown *shutdown, struct scheduler *scheduler, uv_loop_t *loop);
 
 void shutdown_signal(struct shutdown *shutdown, int number);
+
+/* The store cannot be used as it is: told, and then the end with EXIT_CONFIG. */
+void shutdown_refused(struct shutdown *shutdown, const struct error *why);
 
 /* A turn has ended: was it the last? */
 void shutdown_note_turn(struct shutdown *shutdown);

@@ -259,3 +259,16 @@ on_path() { # SCHEMAS
     works check --connect
     sql "drop owned by $ROLE"
 }
+
+@test "a scheduler on a store without schema: one ERROR line that names init, 78; with it, it begins" {
+    sql 'drop schema leaserun cascade'
+    printf '[job tick]\nschedule = every 5s\nexec = true\n' >"$BATS_TEST_TMPDIR/jobs.ini"
+    run --separate-stderr timeout 20 "$LEASERUN" schedule --log-level warn "$BATS_TEST_TMPDIR/jobs.ini"
+    expect_status 78
+    expect_one_line
+    expect_contains "$stderr" 'event=scheduler_refused'
+    expect_contains "$stderr" 'create it with \"leaserun init\"'
+    start "$LEASERUN" schedule --init "$BATS_TEST_TMPDIR/jobs.ini"
+    begun() { started_stderr "$PID" | grep -q 'event=claim_won'; }
+    await 15 begun
+}

@@ -16,9 +16,8 @@ static const char *meaning_of(const char *number)
 static void exit_codes__every_own_status__has_a_row(void **state)
 {
     static const enum exit_code own[] = {
-        EXIT_USAGE_ERROR, EXIT_STORE,      EXIT_SYSTEM,           EXIT_OUTPUT,
-        EXIT_NOT_RUN,     EXIT_LOST,       EXIT_WAITS_FOR_PERSON, EXIT_CONFIG,
-        EXIT_TIMED_OUT,   EXIT_CANNOT_RUN, EXIT_NOT_FOUND,
+        EXIT_USAGE_ERROR, EXIT_STORE,  EXIT_SYSTEM,    EXIT_OUTPUT,     EXIT_NOT_RUN,
+        EXIT_LOST,        EXIT_CONFIG, EXIT_TIMED_OUT, EXIT_CANNOT_RUN, EXIT_NOT_FOUND,
     };
     for (size_t i = 0; i < CASE_COUNT(own); i++) {
         char number[8];
