@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 # shellcheck shell=sh
 # The long part of tests/run.sh, which sources this: other builds, analyzers, fuzzers, endurance.
-# SOAK_S, FUZZ_S: how long each of those lasts.
+# SOAK_S, FUZZ_S: how long each of those lasts. MONTHS: of the simulated scheduler.
 
 # Sanitizers: the same suites against another build. Leaks are looked for as well: leaserun asks for
 # that itself before it leaves. A core limit is the command's business, not the sanitizer's; and a
@@ -111,8 +111,15 @@ steady() { # STORE
     [ "$first" -eq "$last" ] && [ $status -eq 0 ]
 }
 
+# Simulated months of three replicas, each from a seed of its own.
+months() {
+    CMOCKA_MESSAGE_OUTPUT=TAP LEASERUN_TEST_SEED=101 LEASERUN_TEST_SEEDS="${MONTHS:-8}" \
+        "$BUILD/tests/schedule/test-schedule-month"
+}
+
 sanitizers
 with_valgrind
+case_of schedule "${MONTHS:-8} months of three replicas" months
 case_of analyzer 'gcc -fanalyzer' analyzer
 case_of analyzer 'clang-tidy' tidy
 case_of analyzer 'cppcheck' check_cpp

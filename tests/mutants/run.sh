@@ -8,7 +8,7 @@
 # catch it:
 #     # WHAT (PROMISES)
 #     # file: PATH...
-#     # caught by: unit|lease|run NAME    a program of the tests (pg_* need a server, as does store)
+#     # caught by: unit|lease|run|schedule NAME    a program of the tests (pg_* need a server, as does store)
 #     # caught by: store NAME             one of the contract suite, against PostgreSQL
 #     # caught by: faults SEED SECONDS    the fault harness
 # The first line "caught by" is tried, the others with --all only. Each test must pass on the

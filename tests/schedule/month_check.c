@@ -316,10 +316,11 @@ static void check_end_told(const struct story *story, const struct telling *tell
         complain(story, "told as finished more than once");
     if (telling->finished == 0 && is_written && !died_by(run->writer, run->ended_ms + SPEAK_MS))
         complain(story, "ended, and not told");
-    /* Who was never told of its win has nothing to tell but claim_failed. */
+    /* Who was never told of its win has nothing to tell but claim_failed; not even that, when it
+     * was stopped before it gave up. That it is abandoned tells the next winner. */
     bool has_heard = telling->won > 0 || story->start_count > 0;
-    if (!has_heard && !is_written && run->writer->died_ms == NEVER &&
-        story->claim_failed_count == 0)
+    bool is_gone = run->writer->died_ms != NEVER || run->writer->is_stopped;
+    if (!has_heard && !is_written && !is_gone && story->claim_failed_count == 0)
         complain(story, "won by one who lives and has told nothing");
     if (telling->finished == 0 && !is_written && has_heard && run->writer->died_ms == NEVER)
         complain(story, "its leaserun lives and has told no end");

@@ -295,15 +295,20 @@ static int count_starts(const char *key_begins)
 
 /* ---- the months ------------------------------------------------------------------------------ */
 
-static void begin(uint64_t seed, int64_t length_ms)
+static void begin_world(uint64_t seed)
 {
-    static const int64_t skews_us[HOSTS] = {0, 18000000, -12000000};
     world_reset(seed);
     model_store_reset();
     model_command_reset();
     model_log_reset();
     replicas_reset();
     month_span_count = month_step_count = 0;
+}
+
+static void begin(uint64_t seed, int64_t length_ms)
+{
+    static const int64_t skews_us[HOSTS] = {0, 18000000, -12000000};
+    begin_world(seed);
     plan_outages(length_ms);
     for (int host = 0; host < HOSTS; host++) {
         hosts[host].skew_us = skews_us[host];
@@ -362,7 +367,6 @@ static void month__three_replicas_and_every_disturbance__each_slot_one_story(voi
     memset(seen, 0, sizeof seen);
     for (uint64_t seed = first; seed < first + count; seed++)
         live_a_month(seed, length_ms, &sum);
-    replicas_done();
     print_all(&sum);
     for (int i = 0; i < SITUATION_COUNT; i++)
         if (seen[i] == 0)
@@ -372,10 +376,45 @@ static void month__three_replicas_and_every_disturbance__each_slot_one_story(voi
     assert_int_equal(sum.faults, 0);
 }
 
+/* ---- one replica alone, whose clock is a year ahead ------------------------------------------ */
+
+static void clock__set_a_year_ahead_while_the_store_is_away__no_slot_is_left_out(void **unused)
+{
+    begin_world(1);
+    model_network_outage(HOUR_MS + MINUTE_MS, 31 * MINUTE_MS);
+    struct replica *replica = replicas_start(0, 0);
+    world_run(HOUR_MS + 2 * MINUTE_MS);
+    replicas_set_clock(replica, YEAR_US);
+    world_run(3 * HOUR_MS);
+    assert_int_equal(month_check(3 * HOUR_MS - 10 * MINUTE_MS).faults, 0);
+}
+
+static void start__a_year_ahead_after_an_hour_without_replica__each_slot_is_told(void **unused)
+{
+    begin_world(2);
+    struct replica *replica = replicas_start(0, 0);
+    world_run(HOUR_MS + 2 * MINUTE_MS);
+    replicas_crash(replica);
+    world_run(2 * HOUR_MS + 2 * MINUTE_MS);
+    replica = replicas_start(0, YEAR_US);
+    world_run(4 * HOUR_MS);
+    struct month_tally tally = month_check(4 * HOUR_MS - 10 * MINUTE_MS);
+    assert_int_equal(tally.faults, 0);
+    assert_true(tally.missed_told > 60);
+}
+
+static int remove_tables(void **unused)
+{
+    replicas_done();
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(clock__set_a_year_ahead_while_the_store_is_away__no_slot_is_left_out),
+        cmocka_unit_test(start__a_year_ahead_after_an_hour_without_replica__each_slot_is_told),
         cmocka_unit_test(month__three_replicas_and_every_disturbance__each_slot_one_story),
     };
-    return cmocka_run_group_tests_name("month", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("month", tests, NULL, remove_tables);
 }
