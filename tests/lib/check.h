@@ -15,9 +15,10 @@
 
 /* For what no program can do there: valgrind keeps descriptors of its own in the process, and
  * makes it some thirty times slower. It says so by what it preloads. */
+#define IS_UNDER_VALGRIND                                                                          \
+    (getenv("LD_PRELOAD") != NULL && strstr(getenv("LD_PRELOAD"), "vgpreload") != NULL)
 #define SKIP_UNDER_VALGRIND()                                                                      \
     do {                                                                                           \
-        const char *preloaded = getenv("LD_PRELOAD");                                              \
-        if (preloaded != NULL && strstr(preloaded, "vgpreload") != NULL)                           \
+        if (IS_UNDER_VALGRIND)                                                                     \
             skip();                                                                                \
     } while (0)
