@@ -39,7 +39,7 @@ END
     await 10 has_started 5
     stop_replicas
     each_slot_once a 1
-    expect_equal "$(count_told 'level=(warn|error)')" 0
+    expect_equal "$(count_complaints)" 0
 }
 
 @test "P3 P4 a replica one year ahead uses up no slot and says so, once; alone it keeps the store's time" {
@@ -60,7 +60,7 @@ END
     await 8 has_started $((before + 2))
     stop_replica "$ahead"
     each_slot_once a 2
-    expect_equal "$(count_told 'level=(warn|error)' "$ahead")" 1
+    expect_equal "$(count_complaints "$ahead")" 1
     # None is of next year.
     [[ $(sort "$STARTS" | tail -n 1 | cut -d ' ' -f 2) < $(date -u -d '+1 minute' +%FT%TZ) ]]
     expect_equal "$(leaserun history --slots --json a "$TABLE" | json_field outcome | sort -u | grep -v due)" succeeded
@@ -120,5 +120,5 @@ END
     sleep 0.5
     stop_replica "$PID"
     expect_equal "$(wc -l <"$STARTS")" 2
-    expect_equal "$(count_told 'level=(warn|error)')" 0
+    expect_equal "$(count_complaints)" 0
 }

@@ -53,7 +53,7 @@ END
     await 5 has_started 3 anew
     stop_replica "$PID"
     expect_equal "$(grep -c begun "$STARTS") $(grep -c ended "$STARTS")" '3 3'
-    expect_equal "$(count_told 'level=(warn|error)')" 0
+    expect_equal "$(count_complaints)" 0
 }
 
 @test "max-running is changed: who waits for a place comes at once" {

@@ -52,6 +52,15 @@ count_told() { # REGEX [PID...]
     done | grep -Ec -- "$regex" || true
 }
 
+# What was told at WARN and above, apart from commands that the end of a test has cut short.
+count_complaints() { # [PID...]
+    local pid
+    [ $# -gt 0 ] || set -- "${REPLICAS[@]}"
+    for pid; do
+        cat "${OUTPUT[$pid]}.err"
+    done | grep -E 'level=(warn|error)' | grep -vc 'level=warn event=run_stopped' || true
+}
+
 # So many lines at least in the logs of all.
 all_told() { # COUNT REGEX [PID...]
     local count=$1
