@@ -181,8 +181,8 @@ WORDS=a  b'
     defaults 'user = nobody' 'output = lines'
     job sh -c 'echo a >/dev/stdout; echo b >/dev/stderr'
     leaserun run --config "$INI" --log-format text job 2>"$BATS_TEST_TMPDIR/err"
-    expect_equal "$(sort "$BATS_TEST_TMPDIR/err")" 'job: stderr: b
-job: stdout: a'
+    expect_equal "$(sort "$BATS_TEST_TMPDIR/err")" "$KEY: stderr: b
+$KEY: stdout: a"
 }
 
 @test "user: it dies with its guard, though leaserun stands still" {
