@@ -425,6 +425,37 @@ static void rows_and_then_an_error__claim__has_failed(void **state)
         pg_person(fixture, "SELECT count(*) FROM leases WHERE key = '%s'", one.item.key), "0");
 }
 
+/* Its outcome is written, and not committed, when the take-over looks. */
+static void last_holder_is_just_ending__take_over__waits_and_does_not_win(void **state)
+{
+    struct pg_fixture *fixture = *state;
+    struct pg_client *client = &fixture->clients[0];
+    struct pg_contender one, two;
+    pg_contender_init(&one, pg_fixture_key(fixture));
+    one.item.slot_us = now_wall_us();
+    one.item.is_rerun = true;
+    assert_int_equal(pg_contender_claim(&one, client), CLAIM_WON);
+    pg_contender_give_back(&one, client, STORE_FREE);
+    pg_contender_init(&two, one.item.key);
+    snprintf(two.run_id, sizeof two.run_id, "%s", one.run_id);
+    two.item.interrupted_fence = one.item.fence;
+    two.item.max_starts = 3;
+    pg_person(fixture, "BEGIN");
+    pg_person(fixture, "UPDATE runs SET outcome = 'succeeded' WHERE run_id = '%s'", one.run_id);
+    pg_contender_submit(&two, client);
+    pg_fixture_turn_ms(fixture, 100);
+    pg_person(fixture, "COMMIT");
+    pg_fixture_settle(fixture);
+    assert_int_equal(two.request.outcome, STORE_ANSWERED);
+    assert_int_equal(two.item.verdict, CLAIM_RACED);
+    assert_string_equal(
+        pg_person(fixture, "SELECT released FROM leases WHERE key = '%s'", one.item.key), "t");
+    assert_string_equal(
+        pg_person(fixture, "SELECT outcome FROM runs WHERE run_id = '%s'", one.run_id),
+        "succeeded");
+    assert_int_equal(pg_contender_claim(&two, client), CLAIM_DONE);
+}
+
 int main(void)
 {
     const struct CMUnitTest cases[] = {
@@ -444,6 +475,7 @@ int main(void)
         cmocka_unit_test(weak_commits_by_default__claim__raises_them_for_itself),
         cmocka_unit_test(warning_before_the_answer__claim__is_in_doubt),
         cmocka_unit_test(rows_and_then_an_error__claim__has_failed),
+        cmocka_unit_test(last_holder_is_just_ending__take_over__waits_and_does_not_win),
     };
     return pg_fixture_run("postgresql leases", cases, CASE_COUNT(cases));
 }
