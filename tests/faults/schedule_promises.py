@@ -11,7 +11,7 @@ S = 1_000_000
 READY_US = 2 * S  # from its start until a replica must be at work
 LEAST_WINDOW_S = 4  # windows that are shorter may pass on a busy machine
 SHUTDOWN_US = 8 * S + 2 * S  # shutdown-grace, and the machine's leave
-LATER_COUNT = 5  # slots, after which a replica that goes on must have asked for one before
+LATER_COUNT = 4  # so many rows of slots so much later: earlier ones that it knew of were asked for
 RECALL_US = 12 * S  # from a replica's start until the store has told it of slots before
 APART_US = 1000  # slots of jobs that share a key lie less than this apart
 END_US = 3 * S  # before the replicas end: what comes then has no story yet
@@ -115,8 +115,8 @@ class Schedule:
             has_seen = replica.end > due + job['window_s'] * S
         else:
             has_seen = replica.begin > due and not self.is_hidden(replica, job, number)
-        has_asked = replica.end > self.end or any(
-            one > number + LATER_COUNT for one in self.numbers[id(replica), job['name']])
+        later = sum(one > number + LATER_COUNT for one in self.numbers[id(replica), job['name']])
+        has_asked = replica.end > self.end or later >= LATER_COUNT
         forgets = any(name == job['name'] and node == replica.node and due < over + READY_US
                       for over, node, name in self.left_out)
         return is_ready(replica) and has_seen and has_asked and not forgets
