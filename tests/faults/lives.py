@@ -61,8 +61,10 @@ class SchedulerLive(Live):
         return self.pid if role == 'leaserun' else None
 
     def runs(self):
+        """Those whose worker has begun: before, nobody could tell whose run it is."""
         workers = ((guard, worker_of(guard)) for guard in guards_of(self.pid))
-        return [SchedulersRun(self, guard, worker) for guard, worker in workers if worker]
+        runs = [SchedulersRun(self, guard, worker) for guard, worker in workers if worker]
+        return [run for run in runs if run.run_id]
 
 
 class SchedulersRun:
