@@ -58,7 +58,7 @@ static void arm(struct scheduler *scheduler)
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-/* Slots of the past have their turns one by one, and with misfire = all before those of now. */
+/* Slots of the past have their turns one by one, while no other slot has its turn. */
 static bool begin_late(struct scheduler *scheduler, struct entry *entry)
 {
     if (entry->late_count == 0 || entry->is_silent || entry->turn_count > 0)
@@ -67,11 +67,14 @@ static bool begin_late(struct scheduler *scheduler, struct entry *entry)
     return true;
 }
 
+/* With misfire = all those of the past come first; else a slot that comes while a run goes on is
+ * to be skipped then, not to wait until its window is over. */
 static bool must_wait(const struct entry *entry)
 {
     bool is_orderly = entry->job->overlap == JOB_OVERLAP_WAIT || entry->shares_key;
     bool has_past = entry->late_count > 0 && !entry->is_silent;
-    return (entry->turn_count > 0 && is_orderly) || has_past;
+    bool is_past_first = is_orderly || entry->job->misfire == JOB_MISFIRE_ALL;
+    return is_past_first && (entry->turn_count > 0 || has_past);
 }
 
 /* Several at once: the machine slept, the process stood still, the clock was set forward. */
