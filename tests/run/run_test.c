@@ -160,7 +160,7 @@ static void run__second_stop_signal__passed_on_and_first_is_the_cause(void **sta
                            "0 release stopped 143 within 2500\n"
                            "1 dismiss\n"
                            "1 finished 143\n");
-    run_fixture_assert_logged(fixture, "Interrupt");
+    run_fixture_assert_logged(fixture, "SIGINT");
 }
 
 static void run__grace_longer_than_the_renewals__renewed_while_stopping(void **state)
