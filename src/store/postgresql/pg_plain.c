@@ -22,6 +22,7 @@ static const char claim_sql[] =
     "(held.key IS NULL OR (held.released AND NOT held.revoked "
     "AND (held.not_before {>} !clock_timestamp()) IS NOT TRUE "
     "AND (held.slot {=} #instant(i.slot_us)) IS NOT TRUE)) "
+    "AND (SELECT true FROM @runs AS own WHERE own.run_id {=} i.run_id) IS NOT TRUE "
     "AND (i.slot_us IS NULL "
     "OR (#instant(i.slot_us) {<=} (!clock_timestamp() {+} '1 second'::!interval) "
     "AND (#instant(i.until_us) {<} !clock_timestamp()) IS NOT TRUE "

@@ -15,7 +15,8 @@
  * when all is plain, and answer nothing otherwise; the whole statement judges then. */
 
 /* Wins a key that is new, or was released by a run that told its end (a lease that a guard gave
- * back is marked revoked too: its run is to be closed). The look comes first, without a lock. What
+ * back is marked revoked too: its run is to be closed). The look comes first, without a lock; a run
+ * that is recorded already is that of a late duplicate. What
  * only the release will need is asked for now: nothing is started whose end cannot be told. */
 static const char claim_sql[] =
     "WITH #settings"
@@ -28,6 +29,7 @@ static const char claim_sql[] =
     "AND NOT EXISTS (SELECT 1 FROM @schema_version AS v "
     "WHERE v.oldest_reader {>} " PG_SCHEMA_VERSION_SQL ") "
     "AND !has_table_privilege(@@runs, 'SELECT') AND !has_table_privilege(@@runs, 'UPDATE') "
+    "AND NOT EXISTS (SELECT 1 FROM @runs AS own WHERE own.run_id {=} $5::!text) "
     "AND (SELECT NOT held.released OR held.revoked OR held.not_before {>} !clock_timestamp() "
     "FROM @leases AS held WHERE held.key {=} $3::!text) IS NOT TRUE "
     "ON CONFLICT (key) DO UPDATE SET holder = EXCLUDED.holder, run_id = EXCLUDED.run_id, "
