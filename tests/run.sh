@@ -122,7 +122,7 @@ forget_servers() {
     done
 }
 
-# Most of these tests have bounds of time, and three files share the machine. A file in which one
+# Most of these tests have bounds of time, and several files share the machine. A file in which one
 # was missed is run once more, alone: what is wrong fails there too.
 bats_again() {
     for status in "$work"/tap/*.status; do
@@ -210,7 +210,7 @@ fi
 lint "$BUILD"
 cmocka_tests "$BUILD" unit
 if [ $long = yes ]; then start_models --long; else start_models; fi
-bats_tests cli 4 tests/cli/*.bats
+bats_tests cli 6 tests/cli/*.bats
 finish_models
 tap faults sh tests/faults/suite.sh
 if [ $long = yes ]; then
