@@ -5,9 +5,9 @@
  * The story, file by file: due.c knows which job is next. At its instant scheduler.c begins a turn
  * (turn.c): one slot of one job, from the queue (places.c) through a run (run/run.h) to its end.
  * What passed while nobody was there recall.c asks the store for, runs that were interrupted
- * takeover.c. outage.c tells when the store
- * goes and comes back; slots that had no answer get another turn then. reload.c takes another
- * table, shutdown.c ends it all, upkeep.c purges. What is said stands in schedule_tell.c.
+ * takeover.c. outage.c tells when the store goes and comes back; slots that had no answer get
+ * another turn then. reload.c takes another table, shutdown.c ends it all, upkeep.c purges. What is
+ * said stands in schedule_tell.c.
  *
  * Clocks: slots are instants of the wall clock; the alarm is set on the boot clock and looks at the
  * wall clock again when it rings. Whether a slot may start the store's clock judges. */
