@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -107,9 +108,13 @@ static int fill(struct scene *scene)
     return count;
 }
 
+/* The next batch begins in a turn of the loop: an empty pipe is no reason to stop turning. */
 static size_t read_some(struct scene *scene)
 {
     static char bytes[65536];
+    struct pollfd reader = {.fd = scene->reader, .events = POLLIN};
+    while (poll(&reader, 1, 1) == 0)
+        uv_run(&scene->loop, UV_RUN_NOWAIT);
     ssize_t got = read(scene->reader, bytes, sizeof bytes);
     assert_true(got > 0);
     return (size_t)got;
