@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /* How fast one connection claims and gives back many keys, and what that costs the server.
  *
- *     claim_rate floor|record|store|slots|losing URL KEYS SECONDS
+ *     claim_rate floor|record|dated|store|slots|losing URL KEYS SECONDS
  *     claim_rate pinned URL VERSIONS COUNT
  *
  * floor: two prepared statements on a table of its own, the least that claiming and giving back
- * must send; record: the same with a record of each run. store: leaserun's store, one request a
- * key, all submitted at once as a scheduler does; slots: the same with a slot for each claim;
- * losing: claims of keys that another holds. Prints one line: cycles, cycles a second, CPU of the
- * server process in microseconds, bytes of WAL and transaction ids, these three for each cycle.
+ * must send; record: the same with a record of each run; dated: a record that names its slot.
+ * store: leaserun's store, one request a key, all submitted at once as a scheduler does; slots: the
+ * same with a slot for each claim; losing: claims of keys that another holds. Prints one line:
+ * cycles, cycles a second, then for each cycle the CPU of the server process in microseconds, bytes
+ * of WAL, transaction ids, and our own CPU.
  * pinned: renews one lease while an open transaction keeps every version of its row, and prints the
  * server's CPU for a renewal in microseconds, of the first COUNT, of COUNT after VERSIONS, and how
  * many times the one is the other. */
@@ -23,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #define LIMIT_MS 30000
@@ -60,7 +62,7 @@ static double ask_number(PGconn *person, const char *sql)
 }
 
 struct reading {
-    double cpu_us, wal_bytes, xids;
+    double cpu_us, wal_bytes, xids, own_cpu_us;
 };
 
 /* What a process had of a CPU: the first word of its schedstat, in nanoseconds. */
@@ -76,12 +78,21 @@ static double read_cpu_us(int pid)
     return ns / 1000;
 }
 
+static double read_own_cpu_us(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1e6 +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
 static struct reading read_server(PGconn *person, int pid)
 {
     return (struct reading){
         .cpu_us = read_cpu_us(pid),
         .wal_bytes = ask_number(person, "SELECT pg_current_wal_insert_lsn() - '0/0'"),
         .xids = ask_number(person, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text"),
+        .own_cpu_us = read_own_cpu_us(),
     };
 }
 
@@ -89,9 +100,9 @@ static void print_line(PGconn *person, int pid, const struct reading *before, do
                        double seconds)
 {
     struct reading after = read_server(person, pid);
-    printf("%.0f %.0f %.2f %.1f %.4f\n", cycles, cycles / seconds,
+    printf("%.0f %.0f %.2f %.1f %.4f %.2f\n", cycles, cycles / seconds,
            (after.cpu_us - before->cpu_us) / cycles, (after.wal_bytes - before->wal_bytes) / cycles,
-           (after.xids - before->xids) / cycles);
+           (after.xids - before->xids) / cycles, (after.own_cpu_us - before->own_cpu_us) / cycles);
 }
 
 /* ---- the floor ------------------------------------------------------------------------------ */
@@ -104,10 +115,8 @@ static void prepare(PGconn *connection, const char *name, const char *sql)
     PQclear(result);
 }
 
-static int execute(PGconn *connection, const char *name, const char *keys, const char *ids)
+static int execute(PGconn *connection, const char *name, int count, const char *const *values)
 {
-    const char *values[] = {keys, "floor", ids};
-    int count = ids == NULL ? 2 : 3;
     PGresult *result = PQexecPrepared(connection, name, count, values, NULL, NULL, 0);
     if (PQresultStatus(result) != PGRES_TUPLES_OK && PQresultStatus(result) != PGRES_COMMAND_OK)
         die(name, PQerrorMessage(connection));
@@ -137,12 +146,13 @@ static PGconn *open_floor(const char *url, bool has_record)
     PQclear(PQexec(connection, "SET client_min_messages = warning"));
     PQclear(PQexec(connection, FLOOR_TABLE));
     PQclear(PQexec(connection, RECORD_TABLE));
+    PQclear(PQexec(connection, RECORD_INDEX));
     prepare(connection, "claim", has_record ? RECORD_CLAIM_ALL : FLOOR_CLAIM_ALL);
     prepare(connection, "release", has_record ? RECORD_RELEASE_ALL : FLOOR_RELEASE_ALL);
     return connection;
 }
 
-static void run_floor(const char *url, int keys, double seconds, bool has_record)
+static void run_floor(const char *url, int keys, double seconds, bool has_record, bool has_slots)
 {
     PGconn *person = PQconnectdb(url), *connection = open_floor(url, has_record);
     struct text names = TEXT_INIT, ids = TEXT_INIT;
@@ -152,10 +162,11 @@ static void run_floor(const char *url, int keys, double seconds, bool has_record
     double start = 0, end = 0;
     do {
         fill_array(&ids, keys, true);
-        const char *run_ids = has_record ? text_string(&ids) : NULL;
-        if (execute(connection, "claim", text_string(&names), run_ids) != keys)
+        const char *values[] = {text_string(&names), "floor", text_string(&ids),
+                                has_slots ? "t" : "f"};
+        if (execute(connection, "claim", has_record ? 4 : 2, values) != keys)
             die("floor", "a key was not won");
-        execute(connection, "release", text_string(&names), run_ids);
+        execute(connection, "release", has_record ? 3 : 2, values);
         if (cycles < 0) { /* the first round makes the rows */
             before = read_server(person, pid);
             start = now_s();
@@ -356,9 +367,10 @@ int main(int argc, char **argv)
     int keys = atoi(argv[3]);
     double seconds = atof(argv[4]);
     bench.has_slots = strcmp(argv[1], "slots") == 0;
-    bool has_record = strcmp(argv[1], "record") == 0;
+    bool is_dated = strcmp(argv[1], "dated") == 0;
+    bool has_record = is_dated || strcmp(argv[1], "record") == 0;
     if (has_record || strcmp(argv[1], "floor") == 0)
-        run_floor(argv[2], keys, seconds, has_record);
+        run_floor(argv[2], keys, seconds, has_record, is_dated);
     else if (strcmp(argv[1], "pinned") == 0)
         run_pinned(argv[2], keys, (int)seconds);
     else

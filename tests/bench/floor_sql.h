@@ -27,11 +27,14 @@
     "UPDATE floor_lease SET owner = NULL, expires_at = NULL "                                      \
     "WHERE name = ANY ($1::text[]) AND owner = $2"
 
-/* With a record of each run, as leaserun keeps one: written at the claim, finished at the end. */
+/* With a record of each run, as leaserun keeps one: written at the claim, finished at the end. $4:
+ * whether it names a slot, by which it is unique too. */
 #define RECORD_TABLE                                                                               \
     "CREATE TABLE IF NOT EXISTS floor_run (id text PRIMARY KEY, name text, due timestamptz, "      \
-    "started_at timestamptz, finished_at timestamptz, outcome text, UNIQUE (name, due)) "          \
-    "WITH (fillfactor = 50)"
+    "started_at timestamptz, finished_at timestamptz, outcome text) WITH (fillfactor = 50)"
+#define RECORD_INDEX                                                                               \
+    "CREATE UNIQUE INDEX IF NOT EXISTS floor_run_due ON floor_run (name, due) "                    \
+    "WHERE due IS NOT NULL"
 #define RECORD_CLAIM_ALL                                                                           \
     "WITH won AS (INSERT INTO floor_lease AS l (name, owner, token, claimed_at, expires_at) "      \
     "SELECT u, $2, 1, clock_timestamp(), clock_timestamp() + interval '1 minute' "                 \
@@ -40,7 +43,8 @@
     "claimed_at = excluded.claimed_at, expires_at = excluded.expires_at "                          \
     "WHERE l.owner IS NULL OR l.expires_at <= clock_timestamp() RETURNING name, token), "          \
     "r AS (INSERT INTO floor_run (id, name, due, started_at) SELECT i.id, i.name, "                \
-    "clock_timestamp(), clock_timestamp() FROM unnest($3::text[], $1::text[]) AS i (id, name) "    \
+    "CASE WHEN $4::bool THEN clock_timestamp() END, clock_timestamp() "                            \
+    "FROM unnest($3::text[], $1::text[]) AS i (id, name) "                                         \
     "JOIN won ON won.name = i.name) SELECT token FROM won"
 #define RECORD_RELEASE_ALL                                                                         \
     "WITH freed AS (UPDATE floor_lease SET owner = NULL, expires_at = NULL "                       \
