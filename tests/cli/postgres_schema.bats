@@ -198,7 +198,7 @@ on_path() { # SCHEMAS
         sql "$back"
         works check --connect
     done <<-'END'
-	alter table leaserun.runs drop constraint runs_key_slot_key|alter table leaserun.runs add unique (key, slot)|no unique constraint on (key,slot)|ADD UNIQUE
+	drop index leaserun.runs_key_slot_key; create index runs_key_slot_key on leaserun.runs (key, slot)|drop index leaserun.runs_key_slot_key; alter table leaserun.runs add unique (key, slot)|no unique constraint on (key,slot)|ADD UNIQUE
 	alter table leaserun.steps drop constraint steps_pkey|alter table leaserun.steps add primary key (run_id, seq)|no unique constraint on (run_id,seq)|ADD UNIQUE
 	alter table leaserun.steps drop constraint steps_run_id_name_key|alter table leaserun.steps add unique (run_id, name)|no unique constraint on (run_id,name)|ADD UNIQUE
 	alter table leaserun.leases drop constraint leases_pkey|alter table leaserun.leases add primary key (key)|two claims can both win|ADD UNIQUE

@@ -92,6 +92,18 @@ static void ten_at_once__init__all_succeed(void **state)
     free(url);
 }
 
+static void slots_index_dropped__init__makes_it_again(void **state)
+{
+    struct pg_fixture *fixture = *state;
+    pg_person(fixture, "DROP INDEX runs_key_slot_key");
+    struct store_request request = ask(fixture, NULL, NULL, STORE_INIT);
+    assert_int_equal(request.outcome, STORE_ANSWERED);
+    assert_true(request.u.init.is_created);
+    assert_string_equal(pg_person(fixture, "SELECT indisunique FROM pg_index WHERE indexrelid = "
+                                           "'runs_key_slot_key'::regclass"),
+                        "t");
+}
+
 static void another_init_beside__init__fails_within_its_lock_timeout(void **state)
 {
     struct pg_fixture *fixture = *state;
@@ -172,7 +184,9 @@ static void no_schema__inspection__says_so(void **state)
 
 static void no_uniqueness__init__refuses(void **state)
 {
-    broken_schema(*state, "ALTER TABLE broken.runs DROP CONSTRAINT runs_key_slot_key",
+    broken_schema(*state,
+                  "DROP INDEX broken.runs_key_slot_key; CREATE INDEX runs_key_slot_key ON "
+                  "broken.runs (key, slot)",
                   "no unique constraint on (key,slot)");
     broken_schema(*state, "ALTER TABLE broken.leases DROP CONSTRAINT leases_pkey",
                   "no unique constraint on (key)");
@@ -282,6 +296,7 @@ int main(void)
         cmocka_unit_test(everything_there__init__only_reads_and_changes_nothing),
         cmocka_unit_test(table_dropped__init__creates_that_one),
         cmocka_unit_test(ten_at_once__init__all_succeed),
+        cmocka_unit_test(slots_index_dropped__init__makes_it_again),
         cmocka_unit_test(another_init_beside__init__fails_within_its_lock_timeout),
         cmocka_unit_test(writer_beside__init__fails_fast_and_a_lease_is_kept),
         cmocka_unit_test(reloptions__after_init__are_those_of_a_small_hot_table),

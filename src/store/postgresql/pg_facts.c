@@ -37,7 +37,8 @@ const char pg_facts_sql[] =
     "JOIN !pg_attribute AS a ON a.attrelid {=} c.oid AND a.attnum {=} k.attnum "
     "WHERE k.n {<=} i.indnkeyatts), '' FROM !pg_class AS c " OF_SCHEMA
     "JOIN !pg_index AS i ON i.indrelid {=} c.oid WHERE i.indisunique AND i.indisvalid "
-    "AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL "
+    "AND i.indimmediate AND i.indexprs IS NULL AND (i.indpred IS NULL "
+    "OR !pg_get_expr(i.indpred, i.indrelid) {=} '(slot IS NOT NULL)') "
     "UNION ALL SELECT 'index', c.relname::!text, x.relname::!text, '' FROM !pg_class AS "
     "c " OF_SCHEMA
     "JOIN !pg_index AS i ON i.indrelid {=} c.oid JOIN !pg_class AS x ON x.oid {=} i.indexrelid "

@@ -21,7 +21,7 @@ struct object {
  * the key's keeps that possible, and an end of the table that is never cut off takes no exclusive
  * lock. An update is logged from the first byte that it changes to the last: what changes together
  * stands together, what hardly ever changes at the end. runs has room for the end of each run in
- * the page of its beginning: without, both its indexes would get a second entry. */
+ * the page of its beginning: without, its indexes would get a second entry. */
 static const struct object objects[] = {
     {
         .name = "fence_seq",
@@ -67,9 +67,14 @@ static const struct object objects[] = {
                "    outcome !text COLLATE !\"C\",\n"
                "    status !int4,\n"
                "    abandoned_by !text COLLATE !\"C\",\n"
-               "    starts !int4,\n"
-               "    UNIQUE (key, slot)\n"
+               "    starts !int4\n"
                ") WITH (fillfactor = 50);\n",
+    },
+    {
+        .name = "runs_key_slot_key", /* a run without slot costs no entry */
+        .kind = 'i',
+        .sql = "CREATE UNIQUE INDEX IF NOT EXISTS runs_key_slot_key ON @runs (key, slot)\n"
+               "    WHERE slot IS NOT NULL;\n",
     },
     {
         .name = "runs_once", /* holds the few runs that succeed once */
@@ -177,16 +182,17 @@ static const struct column columns[] = {
 struct uniqueness {
     const char *table;
     const char *columns;
-    const char *why; /* what could happen twice without it */
+    const char *why;   /* what could happen twice without it */
+    const char *index; /* of objects[], so that it is made when it is missing; NULL: none */
 };
 
 static const struct uniqueness uniquenesses[] = {
-    {"leases", "key", "two claims can both win"},
-    {"runs", "run_id", "a run can be recorded twice"},
-    {"runs", "key,slot", "a slot can start twice"},
-    {"steps", "run_id,seq", "two steps can have one position"},
-    {"steps", "run_id,name", "a step can be done twice"},
-    {"fences", "key", "two writers of a key can pass at once"},
+    {"leases", "key", "two claims can both win", NULL},
+    {"runs", "run_id", "a run can be recorded twice", NULL},
+    {"runs", "key,slot", "a slot can start twice", "runs_key_slot_key"},
+    {"steps", "run_id,seq", "two steps can have one position", NULL},
+    {"steps", "run_id,name", "a step can be done twice", NULL},
+    {"fences", "key", "two writers of a key can pass at once", NULL},
 };
 
 /* ---- the two compared -------------------------------------------------------------------- */
@@ -225,7 +231,9 @@ static void check_column(const PGresult *facts, const char *schema, const struct
 static void check_uniqueness(const PGresult *facts, const char *schema,
                              const struct uniqueness *uniqueness, struct error *ret_fault)
 {
-    if (!is_table(facts, uniqueness->table) ||
+    bool is_to_be_made = uniqueness->index != NULL &&
+                         pg_facts_find(facts, "relation", uniqueness->index, "") == NULL;
+    if (!is_table(facts, uniqueness->table) || is_to_be_made ||
         pg_facts_find(facts, "unique", uniqueness->table, uniqueness->columns) != NULL)
         return;
     error_set(ret_fault, ERROR_CONFIG,
