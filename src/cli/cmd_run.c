@@ -3,11 +3,13 @@
 #include "base/fds.h"
 #include "base/list.h"
 #include "base/mem.h"
+#include "base/now.h"
 #include "cli/commands.h"
 #include "cli/dry_run.h"
 #include "cli/run_slot.h"
 #include "loop/pool.h"
 #include "loop/signals.h"
+#include "run/hooks.h"
 #include "run/run.h"
 #include "run/run_interrupt.h"
 
@@ -23,20 +25,37 @@ struct running {
     uv_loop_t loop;
     struct signals signals;
     struct run run;
+    struct hooks hooks;
+    char *const *environment;
+    struct fds *given; /* the command's, and no hook's */
     struct log log;
     int log_error; /* with which lines were lost; 0: none */
     struct handles handles;
+    bool is_over; /* the run is, and its lease given back; hooks may run */
+    bool is_closed;
     bool is_draining;  /* the run is over, its last lines are being written */
     bool is_loop_held; /* by a name look-up that hangs in libuv's pool: main leaves by _exit */
 };
 
+static bool is_end(int number)
+{
+    return number == SIGHUP || number == SIGINT || number == SIGQUIT || number == SIGTERM;
+}
+
 /* The run is over, and a reader that stands still holds us. */
 static void leave_unwritten(struct running *running, int number)
 {
-    if (number != SIGHUP && number != SIGINT && number != SIGQUIT && number != SIGTERM)
+    if (!is_end(number))
         return;
     running->log_error = ECANCELED;
     uv_stop(&running->loop);
+}
+
+/* The run is over, and a hook holds us. */
+static void leave_hooks(struct running *running, int number)
+{
+    if (is_end(number))
+        hooks_end_by(&running->hooks, now_boot_ms());
 }
 
 static void on_signal(struct signals *signals, int number)
@@ -46,6 +65,8 @@ static void on_signal(struct signals *signals, int number)
         command_reap_strangers();
     else if (running->is_draining)
         leave_unwritten(running, number);
+    else if (running->is_over)
+        leave_hooks(running, number);
     else
         run_signal(&running->run, number);
 }
@@ -82,14 +103,30 @@ static void close_log(struct running *running)
     writer_close(writer, LOG_STALL_MS, on_log_written, running);
 }
 
+static void leave(struct running *running)
+{
+    if (running->is_closed && hooks_are_idle(&running->hooks))
+        close_log(running);
+}
+
+static void on_hooks_idle(void *owner)
+{
+    leave(owner);
+}
+
 static void on_run_closed(struct handles *handles)
 {
     struct run *run = LIST_OBJECT(handles, struct run, handles);
-    close_log(LIST_OBJECT(run, struct running, run));
+    struct running *running = LIST_OBJECT(run, struct running, run);
+    running->is_closed = true;
+    leave(running);
 }
 
 static void on_run_finished(struct run *run)
 {
+    struct running *running = LIST_OBJECT(run, struct running, run);
+    running->is_over = true;
+    fds_let_go(running->given);
     run_close(run, on_run_closed);
 }
 
@@ -131,8 +168,11 @@ static bool open_writer(struct running *running, const struct job *job, struct e
 
 static bool start(struct running *running, const struct run_spec *spec, struct error *err)
 {
-    return open_writer(running, spec->job, err) &&
-           run_start(&running->run, &running->loop, spec, on_run_finished, err);
+    if (!open_writer(running, spec->job, err))
+        return false;
+    hooks_init(&running->hooks, &running->loop, &running->log, running->environment, spec->signals,
+               on_hooks_idle, running);
+    return run_start(&running->run, &running->loop, spec, on_run_finished, err);
 }
 
 /* What the command has said is lost: that counts where there is nothing worse to tell. */
@@ -173,6 +213,8 @@ int cmd_run(struct invocation *invocation)
         return complain(&err);
     struct running *running = mem_alloc(sizeof *running);
     running->log = config_open_log(&options->config);
+    running->environment = invocation->environment;
+    running->given = &invocation->given;
     struct run_spec spec = {
         .job = job,
         .store = &invocation->store,
@@ -180,6 +222,7 @@ int cmd_run(struct invocation *invocation)
         .plan = &plan,
         .given = job->retries > 0 ? NULL : &invocation->given, /* the next attempt needs them */
         .signals = &invocation->signals,
+        .hooks = options->argv == NULL ? &running->hooks : NULL,
     };
     run_spec_fill(&spec);
     int code = options->slot == NULL ? 0 : run_slot_fill(invocation, &spec, slot_text);

@@ -54,10 +54,12 @@ struct command_spec {
     const char *key;
     const struct command_plan *plan;
     const struct signals_given *signals;
-    const struct store_config *store; /* for the guard's memfd: never in an argv */
+    const struct store_config *store; /* for the guard's memfd: never in an argv; NULL: no lease */
     const char *job;                  /* LEASERUN_JOB, NULL for none */
+    int stdin_fd; /* to stand as 0, the caller's to close after command_open; 0: leaserun's own */
     enum job_output output;
-    size_t tail_most;      /* bytes of output kept for command_tail; not with JOB_OUTPUT_RAW */
+    bool has_stdout_as_stderr; /* JOB_OUTPUT_RAW: leaserun's stderr is both */
+    size_t tail_most;          /* bytes of output kept for command_tail; not with JOB_OUTPUT_RAW */
     struct writer *writer; /* lines are read only while it has room: the command waits; or NULL */
 };
 

@@ -141,6 +141,29 @@ bool command_environment_put_file(struct command_environment *environment, const
     return true;
 }
 
+static void take_out(struct command_environment *environment, const char *name)
+{
+    size_t length = strlen(name), kept = 0;
+    for (size_t i = 0; i < environment->count; i++) {
+        char *word = environment->words[i];
+        if (strncmp(word, name, length) == 0 && word[length] == '=')
+            free(word);
+        else
+            environment->words[kept++] = word;
+    }
+    environment->count = kept;
+    if (environment->words != NULL)
+        environment->words[kept] = NULL;
+}
+
+void command_environment_put_variable(struct command_environment *environment, const char *name,
+                                      const char *value)
+{
+    take_out(environment, name);
+    if (value != NULL)
+        put(environment, mem_printf("%s=%s", name, value));
+}
+
 void command_environment_done(struct command_environment *environment)
 {
     for (size_t i = 0; i < environment->count; i++)

@@ -27,4 +27,8 @@ bool command_environment_put_words(struct command_environment *environment, cons
 bool command_environment_put_file(struct command_environment *environment, const char *path,
                                   struct error *err);
 
+/* One variable; value NULL: there is none of that name. */
+void command_environment_put_variable(struct command_environment *environment, const char *name,
+                                      const char *value);
+
 void command_environment_done(struct command_environment *environment);

@@ -38,6 +38,8 @@ static int store_memory(const struct command_spec *spec)
     int fd = memfd_create("leaserun-store", MFD_CLOEXEC);
     if (fd < 0)
         return -1;
+    if (spec->store == NULL)
+        return fd;
     struct text bytes = TEXT_INIT;
     store_config_pack(spec->store, &bytes);
     bool is_written = write(fd, bytes.bytes, bytes.length) == (ssize_t)bytes.length &&
@@ -50,11 +52,13 @@ static int store_memory(const struct command_spec *spec)
     return -1;
 }
 
-static int setup_memory(const struct command_plan *plan, const struct command_output_ends *output)
+static int setup_memory(const struct command_spec *spec, const struct command_output_ends *output)
 {
+    const struct command_plan *plan = spec->plan;
     const struct account *account = &plan->account;
     struct guard_setup setup;
     memset(&setup, 0, sizeof setup); /* it is written with what lies between its members */
+    setup.stdin_fd = spec->stdin_fd;
     setup.stdout_fd = output->stdout_fd;
     setup.stderr_fd = output->stderr_fd;
     setup.umask = plan->umask;
@@ -81,7 +85,7 @@ static bool open_ends(struct ends *ret_ends, const struct command_spec *spec,
     *ret_ends = (struct ends){.ours = pair[0],
                               .socket_fd = pair[1],
                               .store_fd = store_memory(spec),
-                              .setup_fd = setup_memory(spec->plan, output),
+                              .setup_fd = setup_memory(spec, output),
                               .leaserun_fd = program_self_fd()};
     if (ret_ends->store_fd >= 0 && ret_ends->setup_fd >= 0 && ret_ends->leaserun_fd >= 0)
         return true;
@@ -151,12 +155,12 @@ static char **make_environment(const struct command_spec *spec, char *ret_own[2]
 
 /* A group of its own, so that signals to leaserun's do not reach it; and none at all until it has
  * set itself up. dup2 of a descriptor on itself clears its close-on-exec in the child alone. */
-static int spawn(const char *path, const struct ends *ends,
+static int spawn(const char *path, const struct ends *ends, int stdin_fd,
                  const struct command_output_ends *output, char **argv, char **environment,
                  pid_t *ret_pid)
 {
-    const int handed[] = {ends->socket_fd, ends->store_fd,    ends->leaserun_fd,
-                          ends->setup_fd,  output->stdout_fd, output->stderr_fd};
+    const int handed[] = {ends->socket_fd, ends->store_fd,    ends->leaserun_fd, ends->setup_fd,
+                          stdin_fd,        output->stdout_fd, output->stderr_fd};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t every;
@@ -186,7 +190,7 @@ static bool spawn_guard(pid_t *ret_pid, const struct command_spec *spec, const s
     char *own[2];
     char **argv = make_argv(spec, ends, &numbers);
     char **environment = make_environment(spec, own);
-    int rc = spawn(path, ends, output, argv, environment, ret_pid);
+    int rc = spawn(path, ends, spec->stdin_fd, output, argv, environment, ret_pid);
     free(own[0]);
     free(own[1]);
     free(environment);

@@ -80,6 +80,13 @@ void command_output_close_ends(struct command_output_ends *ends)
     *ends = (struct command_output_ends){-1, -1};
 }
 
+static bool open_stderr(struct command_output_ends *ret_ends, struct error *err)
+{
+    ret_ends->stdout_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    return ret_ends->stdout_fd >= 0 ||
+           error_set_errno(err, ERROR_SYSTEM, errno, "cannot use stderr for the command's output");
+}
+
 static bool open_null(struct command_output_ends *ret_ends, struct error *err)
 {
     ret_ends->stdout_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -144,7 +151,7 @@ bool command_output_open(struct command_output *output, uv_loop_t *loop,
     set_up(output, spec, listener, owner, handles);
     *ret_ends = (struct command_output_ends){-1, -1};
     if (spec->output == JOB_OUTPUT_RAW)
-        return true;
+        return !spec->has_stdout_as_stderr || open_stderr(ret_ends, err);
     if (!output->has_lines && output->tail.most == 0)
         return open_null(ret_ends, err);
     if (open_stream(&output->streams[0], loop, spec->plan, &ret_ends->stdout_fd, err) &&

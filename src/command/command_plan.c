@@ -107,6 +107,17 @@ bool command_plan_make(struct command_plan *ret_plan, const struct job *job, cha
     return false;
 }
 
+void command_plan_put_variable(struct command_plan *plan, const char *name, const char *value)
+{
+    command_environment_put_variable(&plan->texts->environment, name, value);
+    plan->environment = plan->texts->environment.words;
+}
+
+bool command_plan_is_at_hand(const struct job *job)
+{
+    return job->user == NULL && job->group == NULL && job->env_file == NULL;
+}
+
 void command_plan_done(struct command_plan *plan)
 {
     if (plan->texts != NULL) {

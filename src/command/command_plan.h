@@ -31,7 +31,12 @@ struct command_plan {
  * with nothing to be given back. Reads files and asks for users: not for the loop. */
 bool command_plan_make(struct command_plan *ret_plan, const struct job *job, char *const *argv,
                        char *const *environment, struct error *err);
+/* One more variable of a plan that was made; value NULL: none of that name. */
+void command_plan_put_variable(struct command_plan *plan, const char *name, const char *value);
 void command_plan_done(struct command_plan *plan);
+
+/* Whether making it reads no file and asks for no user: then it is made in the loop. */
+bool command_plan_is_at_hand(const struct job *job);
 
 /* The same in libuv's pool (pool_prepare comes before), one after the other; made is called from
  * the loop. There the plan is NULL when it failed, and else the callee's to keep (a copy of the

@@ -45,6 +45,16 @@ enum job_output {
     JOB_OUTPUT_DISCARD,
 };
 
+/* What else may be run when something has become of a run or slot. */
+enum job_hook {
+    JOB_HOOK_SUCCESS,
+    JOB_HOOK_FAILURE, /* failed, not_started, timed_out, stopped */
+    JOB_HOOK_LOST,
+    JOB_HOOK_MISSED,    /* a slot, by who is first to tell */
+    JOB_HOOK_ABANDONED, /* a run of another, by who is first to tell */
+    JOB_HOOK_COUNT
+};
+
 #define JOB_START_WITHIN_AUTO     (-1) /* until the job's next slot, an hour at most; typed: */
 #define JOB_START_WITHIN_TYPED_MS INT64_C(60000)
 
@@ -81,8 +91,10 @@ struct job {
     char *env;      /* NAME=VALUE words, quoted as a shell would */
     char *env_file; /* a NAME=VALUE a line */
     enum job_output output;
-    int64_t output_tail; /* bytes of output kept with the run */
-    const char *file;    /* where it stands: borrowed from the table */
+    int64_t output_tail;         /* bytes of output kept with the run */
+    char *hooks[JOB_HOOK_COUNT]; /* for the shell; NULL: none */
+    int64_t hook_timeout_ms;
+    const char *file; /* where it stands: borrowed from the table */
     int line;
 };
 #define JOB_WAIT_FOREVER INT64_MAX

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct setting_rows *const topics[] = {&settings_general, &settings_run,
-                                                    &settings_job};
+static const struct setting_rows *const topics[] = {&settings_general, &settings_run, &settings_job,
+                                                    &settings_hook};
 #define TOPIC_COUNT (sizeof topics / sizeof topics[0])
 
 const struct setting *settings_next(const struct setting *previous)

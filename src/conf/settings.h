@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* What can be set: one table, whose rows stand by topic in settings_general.c, settings_run.c and
- * settings_job.c. The parser of leaserun.ini, that of the command line, their complaints, help,
- * sample and manual all read them. */
+/* What can be set: one table, whose rows stand by topic in settings_general.c, settings_run.c,
+ * settings_job.c and settings_hook.c. The parser of leaserun.ini, that of the command line, their
+ * complaints, help, sample and manual all read them. */
 #pragma once
 #include "base/error.h"
 #include "conf/value.h"

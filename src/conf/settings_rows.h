@@ -25,3 +25,4 @@ struct setting_rows {
 extern const struct setting_rows settings_general;
 extern const struct setting_rows settings_run;
 extern const struct setting_rows settings_job;
+extern const struct setting_rows settings_hook;

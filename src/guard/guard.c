@@ -44,7 +44,8 @@ static void set_ours_apart(struct guard *guard)
         int fd = guard->given.numbers[i];
         if (fd == ours->socket_fd || fd == ours->store_fd || fd == ours->leaserun_fd)
             fcntl(fd, F_SETFD, FD_CLOEXEC);
-        else if (fd == guard->setup.stdout_fd || fd == guard->setup.stderr_fd)
+        else if (fd == guard->setup.stdin_fd || fd == guard->setup.stdout_fd ||
+                 fd == guard->setup.stderr_fd)
             fcntl(fd, F_SETFD, FD_CLOEXEC);
         else
             guard->given.numbers[kept++] = fd;

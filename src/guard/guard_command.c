@@ -60,7 +60,10 @@ static void set_environment(const struct guard_message *start)
         set_number("LEASERUN_FENCE", start->fence);
     else
         unsetenv("LEASERUN_FENCE"); /* there is none, and an outer run's is not ours */
-    set_number("LEASERUN_ATTEMPT", start->attempt);
+    if (start->attempt > 0)
+        set_number("LEASERUN_ATTEMPT", start->attempt);
+    else
+        unsetenv("LEASERUN_ATTEMPT"); /* of a hook about what never started */
     set_word("LEASERUN_RUN_ID", start->run_id);
     set_word("LEASERUN_SLOT", start->slot);
 }
@@ -76,9 +79,10 @@ pid_t guard_command_give_terminal(pid_t group)
     return before;
 }
 
-static bool connect_output(const struct guard_setup *setup)
+static bool connect_standard(const struct guard_setup *setup)
 {
-    return (setup->stdout_fd < 0 || dup2(setup->stdout_fd, STDOUT_FILENO) >= 0) &&
+    return dup2(setup->stdin_fd, STDIN_FILENO) >= 0 &&
+           (setup->stdout_fd < 0 || dup2(setup->stdout_fd, STDOUT_FILENO) >= 0) &&
            (setup->stderr_fd < 0 || dup2(setup->stderr_fd, STDERR_FILENO) >= 0);
 }
 
@@ -93,7 +97,7 @@ static bool enter_folder(const struct guard_setup *setup)
 static enum guard_stage become(char *const *argv, const struct guard_message *start,
                                const struct guard_setup *setup, pid_t guard)
 {
-    if (!connect_output(setup))
+    if (!connect_standard(setup))
         return GUARD_STAGE_OUTPUT;
     if (setup->takes_account && !guard_account_take(setup))
         return GUARD_STAGE_ACCOUNT;

@@ -57,10 +57,13 @@ bool guard_setup_read(struct guard_setup *ret_setup, int fd)
 
 void guard_setup_let_go(struct guard_setup *setup)
 {
+    if (setup->stdin_fd > 0)
+        close(setup->stdin_fd);
     if (setup->stdout_fd >= 0)
         close(setup->stdout_fd);
     if (setup->stderr_fd >= 0 && setup->stderr_fd != setup->stdout_fd)
         close(setup->stderr_fd);
+    setup->stdin_fd = 0;
     setup->stdout_fd = setup->stderr_fd = -1;
 }
 

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 struct guard_setup {
+    int32_t stdin_fd;             /* to stand as 0; 0: what the guard has there */
     int32_t stdout_fd, stderr_fd; /* to stand as 1 and 2; -1: what the guard has there */
     int32_t umask;                /* -1: the guard's */
     bool takes_account;           /* uid, gid and groups */
@@ -26,5 +27,5 @@ bool guard_setup_write(int fd, const struct guard_setup *setup);
 bool guard_setup_read(struct guard_setup *ret_setup, int fd);
 void guard_setup_done(struct guard_setup *setup);
 
-/* Closes stdout_fd and stderr_fd, once the command has them. */
+/* Closes stdin_fd, stdout_fd and stderr_fd, once the command has them. */
 void guard_setup_let_go(struct guard_setup *setup);

@@ -275,12 +275,27 @@ const struct event_row events[EVENT_COUNT] = {
             .when = "the hourly purge was refused",
             .fields = "error sqlstate",
         },
+    [EVENT_HOOK_FINISHED] =
+        {
+            .name = "hook_finished",
+            .level = LEVEL_DEBUG,
+            .when = "a hook (on-success, on-failure and their kin) has ended with 0",
+            .fields = "job slot fence run_id hook status took_ms",
+        },
+    [EVENT_HOOK_FAILED] =
+        {
+            .name = "hook_failed",
+            .level = LEVEL_WARN,
+            .when = "a hook failed, could not be started, or was ended: by its hook-timeout, or "
+                    "with leaserun",
+            .fields = "job slot fence run_id hook status took_ms error",
+        },
     [EVENT_OUTPUT] =
         {
             .name = "output",
             .level = LEVEL_INFO,
             .when = "the command has written a line, and output is lines; told at every level",
-            .fields = "job slot fence run_id stream continues",
+            .fields = "job slot fence run_id hook stream continues",
         },
     [EVENT_LINES_LOST] =
         {

@@ -51,6 +51,8 @@ enum event {
     EVENT_SCHEDULE_DIFFERS,
     EVENT_CLOCK_STEPPED,
     EVENT_PURGE_FAILED,
+    EVENT_HOOK_FINISHED, /* on-success and kin */
+    EVENT_HOOK_FAILED,
     EVENT_OUTPUT,     /* a line that the command has written */
     EVENT_LINES_LOST, /* the log's own: stderr took no lines for a while */
     EVENT_COUNT

@@ -20,7 +20,7 @@ enum log_format {
 
 /* What is spoken of: fields that are NULL, 0 or NO_INSTANT where they do not apply. */
 struct log_scope {
-    const char *job, *key, *run_id, *holder;
+    const char *job, *key, *run_id, *hook, *holder;
     int64_t fence;
     int64_t slot_us;
     int streak;

@@ -68,6 +68,7 @@ static void add_subject(const struct form *form, const struct log_scope *scope)
     add_string(form, "slot", slot);
     add_number(form, "fence", scope->fence, scope->fence != 0);
     add_string(form, "run_id", scope->run_id);
+    add_string(form, "hook", scope->hook);
 }
 
 static void add_fields(const struct form *form, const struct log_scope *scope)

@@ -6,8 +6,8 @@
  * json    {"at":"...","level":"warn","event":"renew_failed","message":"...","key":"..."}
  *
  * at is RFC 3339 with microseconds. Fields stand in the same order in every line, and only where
- * they apply: job key slot fence run_id holder streak outcome status took_ms output_tail
- * error sqlstate; of output stream and continues behind run_id. In text the error follows the
+ * they apply: job key slot fence run_id hook holder streak outcome status took_ms output_tail
+ * error sqlstate; of output stream and continues behind hook. In text the error follows the
  * sentence, unless the sentence holds it already. */
 #pragma once
 #include "base/text.h"

@@ -4,6 +4,7 @@
 #include "base/exit_code.h"
 #include "base/list.h"
 #include "base/now.h"
+#include "run/run_hooks.h"
 #include "run/run_inside.h"
 #include "run/run_store.h"
 #include "run/run_suspend.h"
@@ -74,8 +75,10 @@ static void end_with_lease(struct run *run)
     bool is_ours = !run->release.is_done || run->release.item.verdict == RELEASE_RELEASED;
     run->exit_code = is_ours ? run->record.exit_code : EXIT_LOST;
     run_tell_release(run);
-    if (!run->is_undone)
-        run_tell_end(run, &run->record);
+    if (run->is_undone)
+        return;
+    run_tell_end(run, &run->record);
+    run_hooks_on_end(run, is_ours);
 }
 
 static void finish(struct run *run)

@@ -21,6 +21,7 @@
 #include <stdbool.h>
 
 struct run;
+struct hooks;
 
 /* What a scheduler hears; from the loop. */
 struct run_listener {
@@ -51,6 +52,7 @@ struct run_spec {
     const char *run_id;       /* of the run that the claim takes over; NULL: of its own */
     struct claim_spec claim;  /* guard_pid is the run's to fill */
     struct run_levels levels;
+    struct hooks *hooks; /* which run those of the job; NULL: it has none */
 
     /* Of a scheduler: */
     struct store *claims, *renewals; /* open, lent; releases go with the renewals */

@@ -22,8 +22,7 @@ bool run_command_open(struct run *run, struct error *err)
     return command_open(&run->command, run->loop, &command, &run_hears_command, run, err);
 }
 
-/* From 1, those before it was taken over included. */
-static int attempt_of_all(const struct run *run)
+int run_command_attempt(const struct run *run)
 {
     int64_t starts = run->claim.item.starts;
     return run->attempt + (starts > 1 ? (int)starts - 1 : 0);
@@ -36,7 +35,7 @@ static void start(struct run *run)
                                     .fence = run->lease.fence,
                                     .run_id = run->lease.run_id,
                                     .slot = run->slot_text,
-                                    .attempt = attempt_of_all(run),
+                                    .attempt = run_command_attempt(run),
                                     .term_at_boot_ms = lease_term_boot_ms(&run->lease),
                                     .kill_at_boot_ms = lease_deadline_boot_ms(&run->lease),
                                     .grace_ms = job->grace_ms,

@@ -2,6 +2,7 @@
 /* What a run hears from its claim, its renewals, its alarms and its command, noted as facts and
  * turned into events. */
 #include "base/list.h"
+#include "run/run_hooks.h"
 #include "run/run_inside.h"
 #include "run/run_interrupt.h"
 #include "run/run_suspend.h"
@@ -16,6 +17,7 @@ static void on_claim_finished(void *owner, enum claim_result result)
         run->spec.listener->claimed(run, result);
     else
         run_tell_claim(run, result);
+    run_hooks_on_claim(run, result);
     run_inside_happen(run,
                       result == CLAIM_RESULT_WON ? RUN_EVENT_CLAIM_WON : RUN_EVENT_CLAIM_ENDED);
 }

@@ -26,6 +26,8 @@ bool run_hears_as_cause(const struct run *run);
 
 bool run_command_open(struct run *run, struct error *err);
 void run_command_start(struct run *run); /* with a guard, if one can be had */
+int run_command_attempt(
+    const struct run *run); /* from 1, those before it was taken over included */
 void run_command_pause(struct run *run);
 void run_command_end(struct run *run, int number); /* number, KILL after the grace */
 void run_command_end_lost(struct run *run);

@@ -246,22 +246,20 @@ void run_tell_line(struct run *run, const struct command_line *line)
                                     .continues = line->continues});
 }
 
-#define FAILURE_TEXT_MAX 128
-
-static const char *describe_failure(const struct run *run, const struct run_record *record,
-                                    char ret_text[FAILURE_TEXT_MAX])
+const char *run_tell_failure(const struct run *run, const struct run_record *record,
+                             char ret_text[RUN_TELL_FAILURE_MAX])
 {
     char limit[TIME_TEXT_MAX];
     int number = record->status - EXIT_SIGNAL_BASE;
     if (record->outcome == OUTCOME_TIMED_OUT)
-        snprintf(ret_text, FAILURE_TEXT_MAX,
+        snprintf(ret_text, RUN_TELL_FAILURE_MAX,
                  "the command ran longer than %s and was ended (--timeout)",
                  time_text_span(run->spec.job->timeout_ms, limit));
     else if (number <= 0)
-        snprintf(ret_text, FAILURE_TEXT_MAX, "the command failed with exit status %d",
+        snprintf(ret_text, RUN_TELL_FAILURE_MAX, "the command failed with exit status %d",
                  record->status);
     else
-        snprintf(ret_text, FAILURE_TEXT_MAX,
+        snprintf(ret_text, RUN_TELL_FAILURE_MAX,
                  "the command was ended by signal %d (%s), not by leaserun", number,
                  strsignal(number));
     return ret_text;
@@ -269,14 +267,14 @@ static const char *describe_failure(const struct run *run, const struct run_reco
 
 void run_tell_retry(struct run *run)
 {
-    char what[FAILURE_TEXT_MAX], pause[TIME_TEXT_MAX];
+    char what[RUN_TELL_FAILURE_MAX], pause[TIME_TEXT_MAX];
     const struct job *job = run->spec.job;
     struct run_record record = run_record_of(&run->facts);
     struct log_scope scope = scope_of(run);
     scope.status = record.status;
     log_event(run->spec.log, EVENT_ATTEMPT_FAILED, &scope,
               "%s, at attempt %d of %" PRId64 "; the next comes in %s",
-              describe_failure(run, &record, what), run->attempt, job->retries + 1,
+              run_tell_failure(run, &record, what), run->attempt, job->retries + 1,
               time_text_span(job->retry_delay_ms, pause));
 }
 
@@ -289,7 +287,7 @@ static enum level level_of_stopped(const struct run *run, const struct run_recor
 
 void run_tell_end(struct run *run, const struct run_record *record)
 {
-    char what[FAILURE_TEXT_MAX];
+    char what[RUN_TELL_FAILURE_MAX];
     const struct run_levels *levels = &run->spec.levels;
     struct log_scope scope = scope_of(run);
     scope.outcome = run_outcome_name(record->outcome);
@@ -301,13 +299,13 @@ void run_tell_end(struct run *run, const struct run_record *record)
         log_event(run->spec.log, EVENT_RUN_FAILED, &scope, "%s", run->why_not_started.text);
     else if (record->outcome == OUTCOME_TIMED_OUT)
         log_event(run->spec.log, EVENT_RUN_FAILED, &scope, "%s",
-                  describe_failure(run, record, what));
+                  run_tell_failure(run, record, what));
     else if (record->outcome == OUTCOME_STOPPED)
         log_event_at(run->spec.log, level_of_stopped(run, record), EVENT_RUN_STOPPED, &scope,
                      "ended: SIG%s came", sigabbrev_np(run->stop_signal));
     else if (record->outcome == OUTCOME_FAILED && !run->facts.has_guard_died)
         log_event_at(run->spec.log, levels->failed, EVENT_RUN_FAILED, &scope, "%s",
-                     describe_failure(run, record, what));
+                     run_tell_failure(run, record, what));
     log_event_at(run->spec.log, levels->usual, EVENT_RUN_FINISHED, &scope, "the run has ended: %s",
                  scope.outcome);
 }

@@ -15,3 +15,8 @@ void run_tell_guard_died(struct run *run);
 void run_tell_suspended(struct run *run, int number);
 void run_tell_release(struct run *run); /* only what went wrong */
 void run_tell_end(struct run *run, const struct run_record *record);
+
+/* What became of a command that failed or ran into its timeout. */
+#define RUN_TELL_FAILURE_MAX 128
+const char *run_tell_failure(const struct run *run, const struct run_record *record,
+                             char ret_text[RUN_TELL_FAILURE_MAX]);

@@ -14,6 +14,7 @@
 #pragma once
 #include "conf/config.h"
 #include "loop/clock_watch.h"
+#include "run/hooks.h"
 #include "run/run.h"
 #include "schedule/due.h"
 #include "schedule/outage.h"
@@ -51,6 +52,7 @@ struct scheduler {
     int64_t ahead_us; /* this clock is known to be so far ahead of the store's; 0: not known */
     struct list turns;
     struct places places;
+    struct hooks hooks; /* they take no place */
     struct alarm places_pause;
     struct outage outage;
     struct recall recall;

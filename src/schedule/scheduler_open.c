@@ -96,6 +96,12 @@ static void on_pause_over(struct alarm *alarm)
     places_go_on(&LIST_OBJECT(alarm, struct scheduler, places_pause)->places);
 }
 
+static void on_hooks_idle(void *owner)
+{
+    struct scheduler *scheduler = owner;
+    shutdown_note_turn(&scheduler->shutdown);
+}
+
 bool scheduler_start(struct scheduler *scheduler, uv_loop_t *loop,
                      const struct scheduler_spec *spec, struct job_table *table,
                      void (*finished)(struct scheduler *scheduler), struct error *err)
@@ -115,6 +121,8 @@ bool scheduler_start(struct scheduler *scheduler, uv_loop_t *loop,
     }
     places_init(&scheduler->places, scheduler->settings.max_running, on_places_pause);
     alarm_init(&scheduler->places_pause, loop, on_pause_over);
+    hooks_init(&scheduler->hooks, loop, spec->log, spec->environment, spec->signals, on_hooks_idle,
+               scheduler);
     alarm_init(&scheduler->wake, loop, scheduler_on_wake);
     shutdown_init(&scheduler->shutdown, scheduler, loop);
     reload_init(&scheduler->reload, scheduler, loop);

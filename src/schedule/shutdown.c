@@ -9,6 +9,8 @@
 #include "schedule/turn.h"
 
 #define RELEASE_MS 2000 /* of shutdown-grace, after the KILLs */
+#define HOOKS_MS   500  /* before its end: hooks are ended, and told */
+#define HASTEN_MS  500  /* what hooks have after a second signal */
 #define LEAVE_MS   100  /* before its end: whoever sent the signal waits no longer */
 
 typedef void (*turn_action)(struct shutdown *shutdown, struct turn *turn);
@@ -51,6 +53,7 @@ static void terminate(struct shutdown *shutdown)
     shutdown->is_terminating = true;
     shutdown->end_boot_ms = now_boot_ms() + grace_ms;
     alarm_set_in(&shutdown->alarm, kill_ms);
+    hooks_end_by(&shutdown->scheduler->hooks, shutdown->end_boot_ms - HOOKS_MS);
     for_each_turn(shutdown, terminate_turn);
 }
 
@@ -96,6 +99,7 @@ void shutdown_signal(struct shutdown *shutdown, int number)
     } else if (!shutdown->is_terminating) {
         terminate(shutdown);
     } else {
+        hooks_end_by(&shutdown->scheduler->hooks, now_boot_ms() + HASTEN_MS);
         for_each_turn(shutdown, hasten_turn);
     }
 }
@@ -112,7 +116,8 @@ void shutdown_refused(struct shutdown *shutdown, const struct error *why)
 void shutdown_note_turn(struct shutdown *shutdown)
 {
     struct scheduler *scheduler = shutdown->scheduler;
-    if (!shutdown->is_begun || shutdown->is_closing || !list_is_empty(&scheduler->turns))
+    bool is_over = list_is_empty(&scheduler->turns) && hooks_are_idle(&scheduler->hooks);
+    if (!shutdown->is_begun || shutdown->is_closing || !is_over)
         return;
     shutdown->is_closing = true;
     scheduler_close(scheduler);

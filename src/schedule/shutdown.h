@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* The end of a scheduler. Nothing more is started and claims in flight are undone; commands get
  * TERM at once (or are waited for: on-shutdown), KILL two seconds before shutdown-grace is over,
- * and their releases what remains of it. A second signal hastens the commands' end. */
+ * and their releases what remains of it; so do hooks, less the time that the end itself takes. A
+ * second signal hastens the end of both. */
 #pragma once
 #include "base/error.h"
 #include "loop/alarm.h"
@@ -26,7 +27,7 @@ void shutdown_signal(struct shutdown *shutdown, int number);
 /* The store cannot be used as it is: told, and then the end with EXIT_CONFIG. */
 void shutdown_refused(struct shutdown *shutdown, const struct error *why);
 
-/* A turn has ended: was it the last? */
+/* A turn has ended, or all hooks have: was it the last? */
 void shutdown_note_turn(struct shutdown *shutdown);
 
 void shutdown_close(struct shutdown *shutdown, struct handles *handles);

@@ -164,19 +164,13 @@ static void on_planned(void *owner, const struct command_plan *plan, const struc
     }
 }
 
-/* What needs neither a file nor a directory of users is made at once. */
-static bool is_plan_at_hand(const struct job *job)
-{
-    return job->user == NULL && job->group == NULL && job->env_file == NULL;
-}
-
 static void plan(struct turn *turn)
 {
     struct command_plan made;
     struct error why;
     char *const *environment = turn->scheduler->spec.environment;
     turn->state = TURN_PLANNING;
-    if (!is_plan_at_hand(turn->job)) {
+    if (!command_plan_is_at_hand(turn->job)) {
         command_plan_ask(turn->scheduler->loop, turn->job, environment, on_planned, turn);
         return;
     }

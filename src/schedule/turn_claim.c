@@ -109,6 +109,7 @@ void turn_claim_fill(struct turn *turn, struct run_spec *ret_spec)
                 .give_up_ms = give_up_ms(turn),
             },
         .levels = {LEVEL_INFO, LEVEL_ERROR, is_stopped_worse ? LEVEL_ERROR : LEVEL_WARN},
+        .hooks = &scheduler->hooks,
         .claims = scheduler->claims,
         .renewals = scheduler->renewals,
         .is_guard_late = !store_url_is_local(scheduler->spec.store->url),
