@@ -206,7 +206,6 @@ int cmd_run(struct invocation *invocation)
     if (options->is_dry_run)
         return dry_run(invocation);
     const struct job *job = &invocation->job;
-    char slot_text[TIME_TEXT_MAX];
     struct command_plan plan;
     struct error err;
     if (!command_plan_make(&plan, job, options->argv, invocation->environment, &err))
@@ -225,7 +224,7 @@ int cmd_run(struct invocation *invocation)
         .hooks = options->argv == NULL ? &running->hooks : NULL,
     };
     run_spec_fill(&spec);
-    int code = options->slot == NULL ? 0 : run_slot_fill(invocation, &spec, slot_text);
+    int code = options->slot == NULL ? 0 : run_slot_fill(invocation, &spec);
     if (code == 0)
         code = perform(running, &spec);
     if (!running->is_loop_held)

@@ -26,8 +26,9 @@ const struct setting command_options_run[] = {
         .help = "make up for the slot of JOB at TIME, which nobody has started",
         .manual = "TIME is one of those that history --slots lists, such as 2027-03-28T02:00:00Z, "
                   "or without a zone in that of the job. The command has it in LEASERUN_SLOT. The "
-                  "exit status is 75 when the slot was started. One that is recorded as missed or "
-                  "skipped stays so, and the command runs as often as it is typed.",
+                  "slot may be recorded as missed or skipped, or not at all: its record is the "
+                  "run's then, and it is run once. The exit status is 75 when the slot was "
+                  "started.",
     },
     {.option = NULL},
 };

@@ -67,25 +67,22 @@ static bool ask_outcome(const struct invocation *invocation, int64_t slot_us,
     return true;
 }
 
-int run_slot_fill(struct invocation *invocation, struct run_spec *spec,
-                  char ret_text[TIME_TEXT_MAX])
+int run_slot_fill(struct invocation *invocation, struct run_spec *spec)
 {
     struct error error;
     enum run_outcome outcome;
     int64_t slot_us = NO_INSTANT;
+    char slot_text[TIME_TEXT_MAX];
     if (!find_slot_of_job(invocation, &slot_us, &error) ||
         !ask_outcome(invocation, slot_us, &outcome, &error))
         return say_error(&error);
-    time_text_s(slot_us, ret_text);
-    if (outcome == OUTCOME_COUNT) {
-        spec->slot_us = slot_us;
-        spec->claim.slot_window_ms = -1;
-    } else if (outcome == OUTCOME_MISSED || outcome == OUTCOME_SKIPPED) {
-        spec->made_up_slot = ret_text;
-    } else {
-        say_line("not run: the slot %s of %s was started already (%s)", ret_text,
-                 invocation->job.name, run_outcome_name(outcome));
-        return (int)invocation->job.held_exit;
-    }
-    return 0;
+    spec->slot_us = slot_us;
+    spec->claim.slot_window_ms = -1;
+    spec->claim.is_by_hand = true;
+    if (outcome == OUTCOME_COUNT || outcome == OUTCOME_MISSED || outcome == OUTCOME_SKIPPED)
+        return 0;
+    time_text_s(slot_us, slot_text);
+    say_line("not run: the slot %s of %s was started already (%s)", slot_text, invocation->job.name,
+             run_outcome_name(outcome));
+    return (int)invocation->job.held_exit;
 }

@@ -319,6 +319,7 @@ void claim_start(struct claim *claim, uv_loop_t *loop, struct store *store, stru
         .is_once = spec->is_once,
         .is_waiting = spec->may_wait,
         .is_skipping = spec->is_skipping,
+        .is_by_hand = spec->is_by_hand,
         .fingerprint = spec->fingerprint,
         .guard_pid = spec->guard_pid,
         .is_rerun = spec->is_rerun,

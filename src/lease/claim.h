@@ -26,6 +26,7 @@ struct claim_spec {
     int64_t slot_window_ms; /* with a slot: refused by the store later than slot + this */
     bool is_once;
     bool is_skipping;        /* with a slot that is held: the slot is given up for good */
+    bool is_by_hand;         /* with a slot: also one that was missed or skipped */
     const char *fingerprint; /* of the schedule that named the slot; NULL: none */
     bool is_rerun;           /* its run may be taken over once it is interrupted */
     int64_t interrupted_fence, max_starts; /* takes a run over: as in claim_item; 0: does not */

@@ -46,11 +46,10 @@ struct run_spec {
     struct fds *given; /* let go once the guard holds them; NULL: nothing to let go */
     const struct signals_given *signals;
 
-    const char *key;          /* of the lease */
-    int64_t slot_us;          /* NO_INSTANT: none */
-    const char *made_up_slot; /* RFC 3339: told to the command, but not claimed; NULL: none */
-    const char *run_id;       /* of the run that the claim takes over; NULL: of its own */
-    struct claim_spec claim;  /* guard_pid is the run's to fill */
+    const char *key;         /* of the lease */
+    int64_t slot_us;         /* NO_INSTANT: none */
+    const char *run_id;      /* of the run that the claim takes over; NULL: of its own */
+    struct claim_spec claim; /* guard_pid is the run's to fill */
     struct run_levels levels;
     struct hooks *hooks; /* which run those of the job; NULL: it has none */
 

@@ -57,8 +57,6 @@ static void start_first(struct run *run)
         command_hold(run->command, run->lease.holder, run->lease.run_id);
     if (run->lease.slot_us != NO_INSTANT)
         time_text_s(run->lease.slot_us, run->slot_text);
-    else if (run->spec.made_up_slot != NULL)
-        snprintf(run->slot_text, sizeof run->slot_text, "%s", run->spec.made_up_slot);
     if (run->gives_terminal)
         terminal_give(&run->terminal);
     run->started_boot_ms = now_boot_ms();

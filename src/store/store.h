@@ -110,6 +110,9 @@ struct claim_item {
     /* With a slot: a live lease of another ends the slot, as a run with the outcome skipped. A hold
      * does not: it ends when it was said to, and nothing runs meanwhile. */
     bool is_skipping;
+    /* With a slot: a person makes up for it. A row that says missed or skipped gives way to the run
+     * that wins; undone, that leaves the slot open. */
+    bool is_by_hand;
     /* Of the job's schedule, at most 32 bytes. A winner writes it to the key's row, one without
      * (NULL) leaves the row's. It decides nothing: see previous_fingerprint. */
     const char *fingerprint;

@@ -172,24 +172,31 @@ EOT
     expect_contains "$stderr" 'was started already (succeeded)'
 }
 
-@test "--slot of a slot that is recorded as missed: the command runs for it, the record stands" {
-    [ "$STORE_KIND" = postgresql ] || skip 'the record is written by SQL'
+# A scheduler that finds the key held gives the slot up.
+@test "--slot of a slot that is recorded as skipped: it is run once, and the record is the run's" {
     table <<EOT
-[job hourly]
-schedule = @hourly
-timezone = UTC
+[job often]
+schedule = every 1s
 key = $KEY
 command = echo "slot \$LEASERUN_SLOT"
 EOT
-    slot=$(date -u -d '3 hours ago' +%FT%H:00:00Z)
-    pg_sql main "$DATABASE" "insert into leaserun.runs (run_id, key, job, slot, is_once, fence, holder,
-        attempt, finished_at, outcome)
-        values ('m$RANDOM', '$KEY', 'hourly', '$slot', false, 0, 'h/1/x', 1, now(), 'missed')"
-    run -0 --separate-stderr run_job --slot "$slot" hourly
-    expect_equal "$output" "slot $slot"
-    expect_equal "$(run_field "$KEY" slot)" None
-    run -0 leaserun history --json --limit 5 "$KEY"
-    expect_contains "$output" '"outcome":"missed"'
+    start_holder
+    holder=$PID
+    start "$LEASERUN" schedule "$BATS_TEST_TMPDIR/leaserun.ini"
+    await 10 eval 'leaserun history --json "$KEY" | grep -q skipped'
+    stop_started
+    slot=$(leaserun history --json "$KEY" | grep skipped | head -n 1 | json_field slot)
+    await 5 eval '! is_held "$KEY"'
+    run -0 --separate-stderr run_job --slot "$slot" often
+    expect_equal "$output" "slot ${slot%.000000Z}Z"
+    of_slot() {
+        leaserun history --slots --json --limit 9999 often "$BATS_TEST_TMPDIR/leaserun.ini" |
+            grep -F "\"slot\":\"$slot\"" | json_field outcome
+    }
+    expect_equal "$(of_slot)" succeeded
+    run -75 --separate-stderr run_job --slot "$slot" often
+    expect_one_line
+    expect_contains "$stderr" 'was started already (succeeded)'
 }
 
 @test "--slot of what is no slot, lies ahead, or has no job: 64 and why" {

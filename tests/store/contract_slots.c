@@ -152,6 +152,100 @@ static void missed_slot__claim_with_a_longer_window__stays_missed(void **state)
     assert_int_equal(contender_claim(*state, &two), CLAIM_MISSED);
 }
 
+/* ---- by hand ------------------------------------------------------------------------------ */
+
+/* Of the slot of another, which nobody has started. */
+static struct contender by_hand(const struct contender *other)
+{
+    struct contender one = rival(other);
+    one.item.start_within_ms = -1;
+    one.item.is_by_hand = true;
+    return one;
+}
+
+static struct contender missed(struct store_fixture *fixture)
+{
+    struct contender one = late_by(store_fixture_key(fixture), 61 * SECOND_US, 60000);
+    assert_int_equal(contender_claim(fixture, &one), CLAIM_MISSED);
+    return one;
+}
+
+static void missed_slot__claim_by_hand__wins_once_and_the_row_is_its_run(void **state)
+{
+    struct contender scheduler = missed(*state);
+    struct contender one = by_hand(&scheduler), two = by_hand(&scheduler);
+    assert_int_equal(contender_claim(*state, &one), CLAIM_WON);
+    assert_int_equal(contender_claim(*state, &two), CLAIM_DONE);
+    contender_release(*state, &one, OUTCOME_SUCCEEDED, 0);
+    assert_int_equal(contender_claim(*state, &two), CLAIM_DONE);
+    assert_int_equal(contender_claim(*state, &scheduler), CLAIM_DONE);
+
+    size_t count;
+    struct run_row run = store_fixture_last_run(*state, one.item.key, &count);
+    assert_int_equal(count, 1);
+    assert_string_equal(run.run_id, one.run_id);
+    assert_string_equal(run.holder, one.holder);
+    assert_int_equal(run.outcome, OUTCOME_SUCCEEDED);
+    assert_int_equal(run.slot_us, scheduler.item.slot_us);
+    assert_true(run.started_us != NO_INSTANT);
+    assert_int_equal(run.status, 0);
+}
+
+static void skipped_slot__claim_by_hand__is_held_and_then_wins(void **state)
+{
+    struct contender holder = contender_winner(*state, store_fixture_key(*state));
+    struct contender scheduler = late_by(holder.item.key, 0, 60000);
+    scheduler.item.is_skipping = true;
+    assert_int_equal(contender_claim(*state, &scheduler), CLAIM_SKIPPED);
+    struct contender one = by_hand(&scheduler);
+    assert_int_equal(contender_claim(*state, &one), CLAIM_HELD);
+    contender_release(*state, &holder, OUTCOME_SUCCEEDED, 0);
+    assert_int_equal(contender_claim(*state, &one), CLAIM_WON);
+    size_t count;
+    store_fixture_last_run(*state, one.item.key, &count);
+    assert_int_equal(count, 2); /* the holder's and this one */
+}
+
+static void slot_that_was_run__claim_by_hand__is_done(void **state)
+{
+    struct contender scheduler = late_by(store_fixture_key(*state), 0, 60000);
+    assert_int_equal(contender_claim(*state, &scheduler), CLAIM_WON);
+    contender_release(*state, &scheduler, OUTCOME_FAILED, 1);
+    struct contender one = by_hand(&scheduler);
+    assert_int_equal(contender_claim(*state, &one), CLAIM_DONE);
+}
+
+static void made_up_slot__reply_lost__next_attempt_wins(void **state)
+{
+    struct contender scheduler = missed(*state);
+    struct contender one = by_hand(&scheduler);
+    assert_int_equal(contender_claim(*state, &one), CLAIM_WON);
+    int64_t fence = one.item.fence;
+    assert_int_equal(contender_claim_again(*state, &one), CLAIM_WON);
+    assert_true(one.item.fence > fence);
+    assert_true(contender_release(*state, &one, OUTCOME_SUCCEEDED, 0).is_recorded);
+}
+
+static void made_up_slot__undone__is_open_again(void **state)
+{
+    struct contender scheduler = missed(*state);
+    struct contender one = by_hand(&scheduler), two = by_hand(&scheduler);
+    assert_int_equal(contender_claim(*state, &one), CLAIM_WON);
+    assert_true(contender_undo(*state, &one).is_recorded);
+    assert_int_equal(contender_claim(*state, &two), CLAIM_WON);
+    assert_string_equal(two.item.abandoned, "");
+}
+
+static void claim_by_hand__undone_before_it_arrives__the_slot_stays_missed(void **state)
+{
+    struct contender scheduler = missed(*state);
+    struct contender late = by_hand(&scheduler), next = by_hand(&scheduler);
+    contender_undo(*state, &late);
+    assert_int_equal(contender_claim(*state, &late), CLAIM_RACED);
+    assert_int_equal(contender_claim(*state, &scheduler), CLAIM_MISSED);
+    assert_int_equal(contender_claim(*state, &next), CLAIM_WON);
+}
+
 /* ---- undone, and without slot ------------------------------------------------------------- */
 
 static void slot_undone__claim_by_another__wins(void **state)
@@ -290,6 +384,12 @@ int main(void)
         cmocka_unit_test(window_over__claims__are_missed_and_the_first_tells),
         cmocka_unit_test(window_over_while_the_previous_runs__claim__is_missed),
         cmocka_unit_test(missed_slot__claim_with_a_longer_window__stays_missed),
+        cmocka_unit_test(missed_slot__claim_by_hand__wins_once_and_the_row_is_its_run),
+        cmocka_unit_test(skipped_slot__claim_by_hand__is_held_and_then_wins),
+        cmocka_unit_test(slot_that_was_run__claim_by_hand__is_done),
+        cmocka_unit_test(made_up_slot__reply_lost__next_attempt_wins),
+        cmocka_unit_test(made_up_slot__undone__is_open_again),
+        cmocka_unit_test(claim_by_hand__undone_before_it_arrives__the_slot_stays_missed),
         cmocka_unit_test(slot_undone__claim_by_another__wins),
         cmocka_unit_test(
             slot_won_by_an_unanswered_claim__undone_whatever_the_fence__claim_by_another__wins),

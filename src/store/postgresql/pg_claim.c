@@ -30,21 +30,21 @@ static const char item_sql[] = /* $2: not_after; then one array for each column 
     ", given AS MATERIALIZED (SELECT $3::!text[] AS keys, $4::!text[] AS holders, $5::!text[] AS "
     "run_ids, $6::!text[] AS jobs, $7::!int4[] AS attempts, $8::!int8[] AS ttls, $9::!int8[] AS "
     "holds, $10::!int8[] AS slots, $11::!int8[] AS start_withins, $12::!bool[] AS is_onces, "
-    "$13::!bool[] AS is_skippings, $14::!text[] AS fingerprints, $15::!int4[] AS startss FROM "
-    "settings WHERE "
+    "$13::!bool[] AS is_skippings, $14::!text[] AS fingerprints, $15::!int4[] AS startss, "
+    "$16::!bool[] AS is_by_hands FROM settings WHERE "
     "settings.lock_timeout IS NOT NULL)"
     ", item AS MATERIALIZED ("
     "SELECT i.n, i.key, i.holder, i.run_id, i.job, i.attempt, i.ttl_ms, i.hold_ms, "
-    "i.start_within_ms, i.is_once, i.is_skipping, i.fingerprint, i.starts, #instant(i.slot_us) AS "
-    "slot, "
+    "i.start_within_ms, i.is_once, i.is_skipping, i.fingerprint, i.starts, i.is_by_hand, "
+    "#instant(i.slot_us) AS slot, "
     "#instant($2::!int8) AS not_after, !clock_timestamp() AS now "
     "FROM given CROSS JOIN ROWS FROM (!unnest(given.keys), !unnest(given.holders), "
     "!unnest(given.run_ids), !unnest(given.jobs), !unnest(given.attempts), !unnest(given.ttls), "
     "!unnest(given.holds), !unnest(given.slots), !unnest(given.start_withins), "
     "!unnest(given.is_onces), !unnest(given.is_skippings), !unnest(given.fingerprints), "
-    "!unnest(given.startss)) WITH "
-    "ORDINALITY AS i (key, holder, run_id, job, attempt, ttl_ms, hold_ms, slot_us, "
-    "start_within_ms, is_once, is_skipping, fingerprint, starts, n))";
+    "!unnest(given.startss), !unnest(given.is_by_hands)) WITH ORDINALITY AS i (key, holder, "
+    "run_id, job, attempt, ttl_ms, hold_ms, slot_us, "
+    "start_within_ms, is_once, is_skipping, fingerprint, starts, is_by_hand, n))";
 
 static const char look_sql[] =
     ", look AS MATERIALIZED ("
@@ -56,6 +56,7 @@ static const char look_sql[] =
     "lease.expires_at {>} (item.now {+} #span(lease.ttl_ms)) AS is_too_long, "
     "own.run_id AS own_run_id, own.holder AS own_holder, own.outcome AS own_outcome, "
     "other.run_id AS slot_run_id, other.outcome AS slot_outcome, "
+    "item.is_by_hand AND other.outcome {=} ANY ('{missed,skipped}'::!text[]) AS is_made_up, "
     "CASE WHEN item.is_once THEN (SELECT true FROM @runs AS once WHERE once.is_once "
     "AND once.key {=} item.key AND once.outcome {=} 'succeeded' LIMIT 1) END AS has_succeeded "
     "FROM item LEFT JOIN @leases AS lease ON lease.key {=} item.key "
@@ -76,8 +77,9 @@ static const char judged_sql[] =
     "WHEN lease_holder {=} holder THEN 'raced' "
     "WHEN slot {>} (now {+} '1 second'::!interval) THEN 'early' "
     "WHEN COALESCE(own_outcome, slot_outcome) {=} ANY ('{missed,skipped}'::!text[]) "
-    "THEN COALESCE(own_outcome, slot_outcome) "
-    "WHEN slot_run_id IS NOT NULL OR lease_slot {=} slot OR has_succeeded THEN 'done' "
+    "AND is_made_up IS NOT TRUE THEN COALESCE(own_outcome, slot_outcome) "
+    "WHEN (slot_run_id IS NOT NULL AND is_made_up IS NOT TRUE) OR lease_slot {=} slot OR "
+    "has_succeeded THEN 'done' "
     "WHEN start_within_ms {>=} 0 AND (slot {+} #span(start_within_ms)) {<} now THEN 'missed' "
     "WHEN lease_key IS NULL THEN 'free' "
     "WHEN is_skipping AND slot IS NOT NULL AND NOT released AND expires_at {>} now THEN 'skipped' "
@@ -134,15 +136,23 @@ static const char in_order_sql[] =
     "IS NOT TRUE AND (lease.slot {=} EXCLUDED.slot) IS NOT TRUE)) "
     "RETURNING lease.key, lease.fence, lease.previous_run_id, lease.acquired_at)";
 
-/* started: should the run's row have been written since the look, the statement fails (23505).
+/* made_up: the row of a slot that nobody had started becomes this run's.
+ * started: should the run's row have been written since the look, the statement fails (23505).
  * again: the claim whose reply was lost. closed: the unfinished run of a holder that is gone; told
  * again when our reply was lost. */
 static const char runs_sql[] =
+    ", made_up AS ("
+    "UPDATE @runs AS run SET run_id = j.run_id, job = j.job, is_once = j.is_once, "
+    "fence = won.fence, holder = j.holder, attempt = j.attempt, started_at = won.acquired_at, "
+    "finished_at = NULL, outcome = NULL, starts = j.starts "
+    "FROM won JOIN judged AS j ON j.key {=} won.key WHERE j.is_made_up "
+    "AND run.run_id {=} j.slot_run_id AND run.outcome {=} j.slot_outcome RETURNING run.run_id)"
     ", started AS ("
     "INSERT INTO @runs (run_id, key, job, slot, is_once, fence, holder, attempt, "
     "started_at, starts) SELECT j.run_id, j.key, j.job, j.slot, j.is_once, won.fence, j.holder, "
     "j.attempt, won.acquired_at, j.starts FROM won JOIN judged AS j ON j.key {=} won.key "
-    "WHERE j.own_run_id IS NULL)"
+    "LEFT JOIN made_up ON made_up.run_id {=} j.run_id "
+    "WHERE j.own_run_id IS NULL AND made_up.run_id IS NULL)"
     ", again AS ("
     "UPDATE @runs AS run SET fence = won.fence, attempt = j.attempt "
     "FROM won JOIN judged AS j ON j.key {=} won.key "
@@ -242,6 +252,11 @@ static const char *get_is_skipping(const struct claim_item *item)
     return item->is_skipping ? "t" : "f";
 }
 
+static const char *get_is_by_hand(const struct claim_item *item)
+{
+    return item->is_by_hand ? "t" : "f";
+}
+
 static const char *get_fingerprint(const struct claim_item *item)
 {
     return item->fingerprint;
@@ -323,6 +338,7 @@ void pg_claim_build(struct pg_task *task, struct pg_statement *statement)
     add_texts(statement, request, get_is_skipping);
     add_texts(statement, request, get_fingerprint);
     add_numbers(statement, request, get_starts);
+    add_texts(statement, request, get_is_by_hand);
 }
 
 /* 23505 of a short form: the run or the slot has a row already, which the whole form judges. */

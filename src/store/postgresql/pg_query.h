@@ -10,7 +10,7 @@
 #include <libpq-fe.h>
 #include <stdbool.h>
 
-#define PG_PARAMS_MAX 15
+#define PG_PARAMS_MAX 16
 
 struct pg_statement {
     char *sql;                   /* owned */

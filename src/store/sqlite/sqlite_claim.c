@@ -119,6 +119,17 @@ static struct sqlite_row new_row(const struct sqlite_self *self, const struct sq
     return row;
 }
 
+static bool give_way(struct sqlite_link *link, const struct claim_item *item)
+{
+    sqlite3_stmt *statement = sqlite_link_statement(link, SQL_RUN_GIVE_WAY);
+    if (statement == NULL)
+        return false;
+    sqlite_link_text(statement, 1, item->key);
+    sqlite3_bind_int64(statement, 2, item->slot_us);
+    sqlite_link_text(statement, 3, item->run_id);
+    return sqlite_link_run(link, statement);
+}
+
 static bool win(struct sqlite_link *link, struct sqlite_look *look)
 {
     struct claim_item *item = look->item;
@@ -128,6 +139,8 @@ static bool win(struct sqlite_link *link, struct sqlite_look *look)
     if (!next_fence(link, look->row.fence, &fence))
         return false;
     if (is_takeover && !sqlite_takeover_win(link, look, fence))
+        return false;
+    if (look->is_made_up && !give_way(link, item))
         return false;
     if (!is_takeover &&
         !write_run(link, look, fence, look->is_again ? SQL_RUN_AGAIN : SQL_RUN_START, &is_started))

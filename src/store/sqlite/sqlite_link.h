@@ -23,6 +23,7 @@ enum sqlite_sql {
     SQL_NEXT_FENCE,
     SQL_RUN_AGAIN,
     SQL_RUN_START,
+    SQL_RUN_GIVE_WAY,
     SQL_RUN_UNSTARTED,
     SQL_RUN_ABANDON,
     SQL_RUN_STATE,

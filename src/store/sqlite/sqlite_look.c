@@ -21,7 +21,14 @@ static bool is_outcome(const char *name, enum run_outcome outcome)
     return name != NULL && strcmp(name, run_outcome_name(outcome)) == 0;
 }
 
-/* A row of runs for (key, slot) stands for whoever started, missed or skipped the slot. */
+/* A row of runs for (key, slot) stands for whoever started, missed or skipped the slot. A person
+ * makes up for what nobody started. */
+static bool may_make_up(const struct claim_item *item, const char *outcome)
+{
+    return item->is_by_hand &&
+           (is_outcome(outcome, OUTCOME_MISSED) || is_outcome(outcome, OUTCOME_SKIPPED));
+}
+
 static void settle_by_run(struct sqlite_look *look, const char *run_id, const char *outcome)
 {
     struct claim_item *item = look->item;
@@ -48,10 +55,12 @@ static bool look_at_slot(struct sqlite_link *link, struct sqlite_look *look, boo
     if (step == SQLITE_STEP_FAILED)
         return false;
     if (step == SQLITE_STEP_ROW) {
-        settle_by_run(look, (const char *)sqlite3_column_text(run, 0),
-                      (const char *)sqlite3_column_text(run, 1));
+        const char *outcome = (const char *)sqlite3_column_text(run, 1);
+        look->is_made_up = may_make_up(item, outcome);
+        *ret_is_settled = !look->is_made_up;
+        if (*ret_is_settled)
+            settle_by_run(look, (const char *)sqlite3_column_text(run, 0), outcome);
         sqlite3_reset(run);
-        *ret_is_settled = true;
     } else if (look->row.slot_us == item->slot_us) {
         settle(look, CLAIM_DONE); /* its run has been purged */
         *ret_is_settled = true;
@@ -190,7 +199,7 @@ bool sqlite_look(struct sqlite_link *link, struct sqlite_look *look)
     bool is_settled = false;
     clear_answer(look->item);
     look->move = MOVE_NOTHING;
-    look->is_again = false;
+    look->is_again = look->is_made_up = false;
     if (!sqlite_row_read(link, look->item->key, &look->row))
         return false;
     if (look->item->fingerprint != NULL)

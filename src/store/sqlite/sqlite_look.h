@@ -24,7 +24,8 @@ struct sqlite_look {
     struct sqlite_row row;
     struct sqlite_now now;
     struct sqlite_life life;
-    bool is_again; /* our own claim, whose reply was lost */
+    bool is_again;   /* our own claim, whose reply was lost */
+    bool is_made_up; /* the slot has a row that says missed or skipped, and it gives way */
     struct sqlite_interrupted interrupted;
     enum sqlite_move move;
 };

@@ -35,6 +35,10 @@ const char *const sqlite_ops_sql[SQL_COUNT] = {
                       " (run_id, key, holder, attempt, fence, started_us, job, slot_us, is_once,"
                       " status, starts) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, -1, ?10)"
                       " ON CONFLICT DO NOTHING",
+    /* what nobody started, unless the claim is a late duplicate: its run has a row */
+    [SQL_RUN_GIVE_WAY] = "DELETE FROM main.runs WHERE key = ?1 AND slot_us = ?2"
+                         " AND outcome IN ('missed', 'skipped')"
+                         " AND NOT EXISTS (SELECT 1 FROM main.runs WHERE run_id = ?3)",
     [SQL_RUN_UNSTARTED] =
         "INSERT INTO main.runs"
         " (run_id, key, holder, attempt, fence, finished_us, job, slot_us, is_once,"
