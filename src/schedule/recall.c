@@ -32,7 +32,7 @@ static void apply(struct recall *recall, struct entry *entry, const struct recal
     int64_t slots_us[SLOTS_BACKLOG_MOST];
     bool is_cut;
     entry->is_recalled = true;
-    if (item->slot_us == NO_INSTANT || !has_same_past(entry, item))
+    if (!entry_has_slots(entry) || item->slot_us == NO_INSTANT || !has_same_past(entry, item))
         return;
     int count = slots_backlog(&entry->slots, item->slot_us, recall->start_us, slots_us, &is_cut);
     for (int i = 0; i < count; i++)
@@ -49,6 +49,14 @@ static bool is_refusal(const struct recall *recall)
            (request->failure == FAILURE_SCHEMA || request->failure == FAILURE_RIGHTS);
 }
 
+static void refuse(struct recall *recall)
+{
+    recall->refused = recall->request.error;
+    error_prefix(&recall->refused, "what became of job %s (key %s) cannot be asked",
+                 recall->names[0], recall->items[0].key);
+    alarm_set_in(&recall->again, 0); /* the store cannot be closed from within its answer */
+}
+
 static void on_answered(struct store_request *request)
 {
     struct recall *recall = request->owner;
@@ -60,14 +68,14 @@ static void on_answered(struct store_request *request)
             if (entry != NULL && !entry->is_recalled)
                 apply(recall, entry, &recall->items[i]);
         }
+    bool is_refused = is_refusal(recall);
+    if (is_refused)
+        refuse(recall);
     recall->is_stale = false;
     roster_release(recall->roster);
     recall->roster = NULL;
     recall->has_answered |= request->outcome == STORE_ANSWERED;
-    if (is_refusal(recall)) {
-        recall->refused = request->error;
-        alarm_set_in(&recall->again, 0); /* the store cannot be closed from within its answer */
-    } else if (request->outcome == STORE_FAILED) {
+    if (request->outcome == STORE_FAILED && !is_refused) {
         alarm_set_in(&recall->again, backoff_next_ms(&recall->backoff));
     } else if (request->outcome == STORE_ANSWERED) {
         scheduler_look_again(scheduler);
@@ -77,9 +85,12 @@ static void on_answered(struct store_request *request)
 
 /* ---- the question --------------------------------------------------------------------------- */
 
+/* @once has no slots, and is asked for all the same: a store that cannot say whether it has
+ * succeeded refuses here. */
 static bool is_wanted(const struct entry *entry)
 {
-    return !entry->is_recalled && entry_has_slots(entry);
+    bool has_past = entry_has_slots(entry) || entry->slots.cron.kind == CRON_ONCE;
+    return !entry->is_recalled && has_past;
 }
 
 static size_t gather(struct recall *recall)

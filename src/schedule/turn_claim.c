@@ -127,7 +127,8 @@ void turn_claim_fill(struct turn *turn, struct run_spec *ret_spec)
 static void count_failure(struct turn *turn)
 {
     struct entry *entry = turn->entry;
-    if (turn->has_told_failure || entry == NULL)
+    bool is_refused = turn->scheduler->recall.refused.kind != ERROR_NONE; /* told as that */
+    if (turn->has_told_failure || entry == NULL || is_refused)
         return;
     turn->has_told_failure = true;
     enum level level =

@@ -175,6 +175,33 @@ contend() { # SECONDS
     expect_status 75
 }
 
+@test "P4 a scheduler and --slot without our own tables: 78 at once, with the job, its key and what to do" {
+    database_alone
+    shedlock_table
+    for schedule in 'every 1s' @once '0 2 * * *'; do
+        printf '[job keeps]\nschedule = %s\ntimezone = UTC\nkey = some-key\nexec = true\n' "$schedule" \
+            >"$BATS_TEST_TMPDIR/jobs.ini"
+        run --separate-stderr timeout 10 "$LEASERUN" schedule "${OPTIONS[@]}" "$BATS_TEST_TMPDIR/jobs.ini"
+        expect_status 78
+        expect_equal "$(grep -c 'level=error event=' <<<"$stderr")" 1
+        expect_contains "$stderr" 'event=scheduler_refused msg="nothing is scheduled: what became of job keeps (key some-key)'
+        expect_contains "$stderr" 'create it with \"leaserun init\"'
+    done
+    run --separate-stderr leaserun run "${OPTIONS[@]}" --config "$BATS_TEST_TMPDIR/jobs.ini" \
+        --slot 2026-01-01T02:00:00Z keeps
+    expect_status 78
+    expect_one_line
+    expect_contains "$stderr" 'leaserun init'
+    # Each start of a scheduler needs no memory.
+    printf '[job starts]\nschedule = @reboot\nexec = touch %s\n' "$BATS_TEST_TMPDIR/ran" >"$BATS_TEST_TMPDIR/jobs.ini"
+    start "$LEASERUN" schedule "${OPTIONS[@]}" "$BATS_TEST_TMPDIR/jobs.ini"
+    await 10 test -e "$BATS_TEST_TMPDIR/ran"
+    leaserun init "${OPTIONS[@]}"
+    printf '[job keeps]\nschedule = every 1s\nexec = touch %s\n' "$BATS_TEST_TMPDIR/kept" >"$BATS_TEST_TMPDIR/jobs.ini"
+    start "$LEASERUN" schedule "${OPTIONS[@]}" "$BATS_TEST_TMPDIR/jobs.ini"
+    await 10 test -e "$BATS_TEST_TMPDIR/kept"
+}
+
 @test "there is a fence with our own tables, and none without" {
     database_alone
     shedlock_table

@@ -56,9 +56,9 @@ bool pg_foreign_refuse_check(const struct pg_task *task, struct error *err)
     if (is_of_own && !task->foreign->is_joined)
         return error_set(
             err, ERROR_CONFIG,
-            "runs and slots are kept in leaserun's own tables, and there is no schema \"%s\" in "
-            "this database: create it with \"leaserun init\"",
-            task->schema);
+            "runs and slots are kept in leaserun's own tables beside %s, and there is no schema "
+            "\"%s\" in this database: create it with \"leaserun init\"",
+            task->foreign->shown, task->schema);
     return request->kind != STORE_CLAIM || request->u.claim.count > 1 ||
            check_claim(task, &request->u.claim.items[0], err);
 }
