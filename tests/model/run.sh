@@ -3,6 +3,7 @@
 # Searches the models of this folder with spin and prints TAP.
 #
 #     tests/model/run.sh [--long] [MODEL...]
+#     tests/model/run.sh --list                 # prints the mutants as README.md has them
 #
 # A model's header says what is to be done with it:
 #     bounds: -D...                  search all states; every promise of the model must hold
@@ -15,6 +16,22 @@
 set -u
 export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd) || exit 1
+all_models='claim expiry guard slots runs purge'
+
+header() { # model, word
+    sed -n "2,/\*\//s/^ \* \($2\)/\1/p" "$here/$1.pml" | sed 's| \*/$||'
+}
+
+if [ "${1-}" = --list ]; then
+    echo '| model | mutant | breaks |'
+    echo '|---|---|---|'
+    for model in $all_models; do
+        header "$model" 'mutant ' |
+            sed "s/^mutant \([A-Z_]*\).* breaks \([A-Za-z0-9_]*\): \(.*\)/| \`$model\` | \3 (\`\1\`) | \2 |/"
+    done
+    exit
+fi
+
 is_long=false
 if [ "${1-}" = --long ]; then
     is_long=true
@@ -89,10 +106,6 @@ size() {
     awk '/states, stored/ { states = $1 } /depth reached/ { depth = $6; sub(",", "", depth) }
          /elapsed time/ { seconds = $4 }
          END { printf "%d states, depth %d, %s s", states, depth, seconds }' report
-}
-
-header() { # model, word
-    sed -n "2,/\*\//s/^ \* \($2\)/\1/p" "$1.pml" | sed 's| \*/$||'
 }
 
 promises() { # model
@@ -208,9 +221,8 @@ check_model() {
     done <mutants
 }
 
-if [ $# -eq 0 ]; then
-    set -- claim expiry guard slots runs purge
-fi
+# shellcheck disable=SC2086
+[ $# -gt 0 ] || set -- $all_models
 for model in "$@"; do
     check_model "$model"
 done

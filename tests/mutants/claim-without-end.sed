@@ -1,5 +1,6 @@
 # a claim may win however late it arrives (P5)
 # file: src/store/postgresql/pg_claim.c src/store/postgresql/pg_quick.c src/store/postgresql/pg_plain.c
+# model: claim NO_NOT_AFTER
 # caught by: store contract claim
 # caught by: faults 36 60
 s/"OR now {>} not_after THEN 'raced' "/"THEN 'raced' "/

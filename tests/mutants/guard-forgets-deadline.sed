@@ -1,5 +1,6 @@
 # the guard does not end the tree at the deadline, whatever has become of leaserun (P6)
 # file: src/guard/guard_tree.c
+# model: guard GUARD_WITHOUT_DEADLINE
 # caught by: unit guard ending
 # caught by: faults 1533 45
 s/\[GUARD_INSTANT_LEASE_KILL\] = on_lease_kill/[GUARD_INSTANT_LEASE_KILL] = on_nothing/

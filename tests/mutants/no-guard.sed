@@ -1,5 +1,6 @@
 # nobody watches: neither the death of leaserun nor the deadline ends the tree (P1, P6, P7)
 # file: src/guard/guard_tree.c src/guard/guard_words.c
+# model: guard NO_GUARD
 # caught by: unit guard ending
 # caught by: faults 36 45
 s/\[GUARD_INSTANT_LEASE_KILL\] = on_lease_kill/[GUARD_INSTANT_LEASE_KILL] = on_nothing/

@@ -3,11 +3,13 @@
 # Breaks the program in one place at a time, and checks that a test sees it. Prints TAP.
 #
 #     tests/mutants/run.sh [--all] [NAME...]
+#     tests/mutants/run.sh --list               # prints the table of README.md
 #
 # A mutant is a sed script of this folder; its head says what it does, to which files, and who must
 # catch it:
 #     # WHAT (PROMISES)
 #     # file: PATH...
+#     # model: MODEL MUTANT             the same rule in tests/model, if there
 #     # caught by: unit|lease|run|schedule NAME    a program of the tests (pg_* need a server, as does store)
 #     # caught by: store NAME             one of the contract suite, against PostgreSQL
 #     # caught by: faults SEED SECONDS    the fault harness
@@ -17,6 +19,31 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd) || exit 1
 top=$(cd "$here/../.." && pwd)
+
+head_of() { # NAME WORD
+    sed -n "s/^# $2: //p" "$here/$1.sed"
+}
+
+sentence_of() { # NAME
+    sed -n '1s/^# //p' "$here/$1.sed"
+}
+
+names() {
+    for script in "$here"/*.sed; do
+        basename "$script" .sed
+    done
+}
+
+if [ "${1-}" = --list ]; then
+    echo '| mutant | what goes wrong | caught by | in the models |'
+    echo '|---|---|---|---|'
+    for name in $(names); do
+        catchers=$(head_of "$name" 'caught by' | sed 's/.*/`&`/' | paste -sd, | sed 's/,/, /g')
+        model=$(head_of "$name" model | sed 's/\([^ ]*\) \(.*\)/`\1`: `\2`/')
+        echo "| \`$name\` | $(sentence_of "$name") | $catchers | $model |"
+    done
+    exit
+fi
 is_all=false
 [ "${1-}" != --all ] || { is_all=true && shift; }
 work=$(mktemp -d "${TMPDIR:-/tmp}/leaserun-mutants.XXXXXX") || exit 1
@@ -77,10 +104,6 @@ passes() { # WORDS
     try plain $1 && echo "$1" >>"$work/passed"
 }
 
-head_of() { # NAME WORD
-    sed -n "s/^# $2: //p" "$here/$1.sed"
-}
-
 # Each command of the script, a { block } as a whole, must change a file by itself: a mutant of which
 # a part no longer applies may be harmless, or caught for another reason.
 every_command_applies() { # NAME
@@ -108,7 +131,7 @@ changes_its_files() { # NAME
 }
 
 check_mutant() { # NAME
-    sentence="$1: $(sed -n '1s/^# //p' "$here/$1.sed")"
+    sentence="$1: $(sentence_of "$1")"
     head_of "$1" 'caught by' >"$work/catchers"
     $is_all || sed -i 1q "$work/catchers"
     while read -r catcher; do
@@ -143,11 +166,8 @@ if ! { builds plain && builds broken && pg_start main; } >"$work/log" 2>&1; then
     exit 1
 fi
 LEASERUN_TEST_PG=$(pg_url main postgres) && export LEASERUN_TEST_PG
-if [ $# -eq 0 ]; then
-    for script in "$here"/*.sed; do
-        set -- "$@" "$(basename "$script" .sed)"
-    done
-fi
+# shellcheck disable=SC2046
+[ $# -gt 0 ] || set -- $(names)
 for name; do
     check_mutant "$name" </dev/null
 done
