@@ -376,7 +376,7 @@ static void month__three_replicas_and_every_disturbance__each_slot_one_story(voi
     assert_int_equal(sum.faults, 0);
 }
 
-/* ---- one replica alone, whose clock is a year ahead ------------------------------------------ */
+/* ---- one replica alone ----------------------------------------------------------------------- */
 
 static void clock__set_a_year_ahead_while_the_store_is_away__no_slot_is_left_out(void **unused)
 {
@@ -403,6 +403,20 @@ static void start__a_year_ahead_after_an_hour_without_replica__each_slot_is_told
     assert_true(tally.missed_told > 60);
 }
 
+static void reload__while_slots_wait_for_the_store__each_slot_is_told(void **unused)
+{
+    begin_world(3);
+    model_network_outage(HOUR_MS + MINUTE_MS, 31 * MINUTE_MS);
+    struct replica *replica = replicas_start(0, 0);
+    world_run(HOUR_MS + 30 * MINUTE_MS);
+    assert_true(has_late_slots(replica));
+    replicas_reload(replica);
+    world_run(3 * HOUR_MS);
+    struct month_tally tally = month_check(3 * HOUR_MS - 10 * MINUTE_MS);
+    assert_int_equal(tally.faults, 0);
+    assert_true(tally.missed_told > 0);
+}
+
 static int remove_tables(void **unused)
 {
     replicas_done();
@@ -414,6 +428,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clock__set_a_year_ahead_while_the_store_is_away__no_slot_is_left_out),
         cmocka_unit_test(start__a_year_ahead_after_an_hour_without_replica__each_slot_is_told),
+        cmocka_unit_test(reload__while_slots_wait_for_the_store__each_slot_is_told),
         cmocka_unit_test(month__three_replicas_and_every_disturbance__each_slot_one_story),
     };
     return cmocka_run_group_tests_name("month", tests, NULL, remove_tables);
