@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: ISC
 # Builds leaserun and runs its tests, on Debian 12, as root, from anywhere:
 #
-#   sh tests/run.sh [--long] [FILE.bats...]
+#   sh tests/run.sh [FILE.bats...]
+#   sh tests/run.sh --long [PART...]
 #
 # Installs missing packages, builds in build-ci (BUILD=FOLDER uses that one as it is), starts a
 # private PostgreSQL, and runs lint, unit and contract tests, the models and the whole-program
-# tests; with files named, only these. --long adds sanitizers, valgrind, analyzers, fuzzers and a
-# soak. The last line is "N passed, N failed"; the status is 0 only when something ran and nothing
-# failed.
+# tests; with files named, only these. --long adds sanitizers, valgrind, analyzers, fuzzers, a soak
+# and more (tests/lib/long.sh); with parts named, only those. The last line is "N passed, N failed";
+# the status is 0 only when something ran and nothing failed.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 top=$(pwd)
@@ -44,6 +45,14 @@ say() {
 
 tally() {
     python3 "$top/tests/lib/tally.py" --results "$results" "$@"
+}
+
+# timed PART COMMAND...: says how long it took.
+timed() {
+    timed_part=$1 begin=$(date +%s)
+    shift
+    "$@"
+    say "$timed_part took $(($(date +%s) - begin)) s"
 }
 
 # case_of PART NAME COMMAND...: one counted case; its output is shown when it fails. 77: skipped.
@@ -203,17 +212,18 @@ BUILD=$(cd "$BUILD" && pwd) && export BUILD
 case_of server 'PostgreSQL starts and init makes the schema' start_server "$BUILD"
 LEASERUN_TEST_PG=$(pg_url main postgres) && export LEASERUN_TEST_PG
 
+# shellcheck source=tests/lib/long.sh
+[ $long = no ] || . tests/lib/long.sh
 if [ $# -gt 0 ]; then
-    bats_tests cli 3 "$@"
+    if [ $long = yes ]; then long "$@"; else bats_tests cli 3 "$@"; fi
     finish
 fi
-lint "$BUILD"
-cmocka_tests "$BUILD" unit
+timed lint lint "$BUILD"
+timed unit cmocka_tests "$BUILD" unit
 if [ $long = yes ]; then start_models --long; else start_models; fi
-bats_tests cli 6 tests/cli/*.bats
-finish_models
-tap faults sh tests/faults/suite.sh
-if [ $long = yes ]; then
-    . tests/lib/long.sh
-fi
+timed cli bats_tests cli 6 tests/cli/*.bats
+timed 'the models, after that' finish_models
+timed faults tap faults sh tests/faults/suite.sh
+# shellcheck disable=SC2086
+[ $long = no ] || long $long_parts
 finish

@@ -189,11 +189,14 @@ class Connection:
         self.send_up(request.bytes)
         return True
 
+    def send(self, writer, data):
+        """What cannot arrive any more is dropped: the reader of that side sees the end soon."""
+        self.is_dead = self.is_dead or self.state.is_blackhole
+        if not self.is_dead and not writer.is_closing():
+            writer.write(data)
+
     def send_up(self, data):
-        if not self.is_dead and not self.state.is_blackhole:
-            self.up_writer.write(data)
-        else:
-            self.is_dead = True
+        self.send(self.up_writer, data)
 
     async def forward_replies(self):
         state, request, reply = self.state, None, bytearray()
@@ -229,10 +232,7 @@ class Connection:
         return True
 
     def send_down(self, data):
-        if not self.is_dead and not self.state.is_blackhole:
-            self.writer.write(data)
-        else:
-            self.is_dead = True
+        self.send(self.writer, data)
 
 
 async def read_message(reader):
