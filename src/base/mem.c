@@ -43,6 +43,15 @@ char *mem_strndup(const char *text, size_t length)
     return checked(strndup(text, length));
 }
 
+char *mem_dup(const void *bytes, size_t count)
+{
+    if (bytes == NULL)
+        return NULL;
+    char *copy = mem_alloc(count + 1);
+    memcpy(copy, bytes, count);
+    return copy;
+}
+
 char *mem_printf(const char *format, ...)
 {
     char *text = NULL;

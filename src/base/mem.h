@@ -9,6 +9,7 @@ void *mem_array(size_t count, size_t bytes); /* zeroed; aborts when the product 
 void *mem_grow(void *old, size_t count, size_t bytes); /* not zeroed */
 char *mem_strdup(const char *text);                    /* NULL gives NULL */
 char *mem_strndup(const char *text, size_t length);
+char *mem_dup(const void *bytes, size_t count); /* a NUL is put behind them; NULL gives NULL */
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Overwrites a secret before its memory is given back, then frees it. Takes NULL. */

@@ -48,6 +48,10 @@ static void ask(struct release *release)
     int64_t left = release->give_up_boot_ms - now_boot_ms();
     if (left > release->attempt_ms)
         left = release->attempt_ms;
+    if (now_boot_ms() >= release->output_until_boot_ms) {
+        release->item.output_tail = NULL;
+        release->item.output_tail_length = 0;
+    }
     release->request = (struct store_request){
         .kind = release->kind,
         .limit_ms = left < LEAST_LIMIT_MS ? LEAST_LIMIT_MS : left,
@@ -78,18 +82,21 @@ static void start(struct release *release, uv_loop_t *loop, struct store *store,
         .backoff = {.first_ms = 5, .most_ms = 500},
         .attempt_ms = attempt_ms < limit_ms / 2 ? attempt_ms : limit_ms / 2,
         .give_up_boot_ms = now_boot_ms() + limit_ms,
+        .output_until_boot_ms = now_boot_ms() + limit_ms / 2,
     };
     alarm_init(&release->alarm, loop, on_alarm);
 }
 
 void release_start(struct release *release, uv_loop_t *loop, struct store *store,
-                   const struct lease *lease, enum run_outcome outcome, int status,
-                   int64_t limit_ms, void (*finished)(void *owner), void *owner)
+                   const struct lease *lease, const struct release_record *record, int64_t limit_ms,
+                   void (*finished)(void *owner), void *owner)
 {
     start(release, loop, store, lease, limit_ms, finished, owner);
     release->kind = STORE_RELEASE;
-    release->item.outcome = outcome;
-    release->item.status = status;
+    release->item.outcome = record->outcome;
+    release->item.status = record->status;
+    release->item.output_tail = record->output_tail_length > 0 ? record->output_tail : NULL;
+    release->item.output_tail_length = record->output_tail_length;
     ask(release);
 }
 
@@ -108,6 +115,8 @@ void release_hasten(struct release *release, int64_t ms)
     if (soon >= release->give_up_boot_ms)
         return;
     release->give_up_boot_ms = soon;
+    if (release->output_until_boot_ms > soon - ms / 2)
+        release->output_until_boot_ms = soon - ms / 2;
     if (release->is_asking)
         store_hasten(release->store, &release->request, ms);
     else if (release->alarm.is_set && release->alarm.due_boot_ms > soon)

@@ -21,15 +21,25 @@ struct release {
     struct backoff backoff;
     int64_t attempt_ms;
     int64_t give_up_boot_ms;
-    enum store_kind kind; /* STORE_RELEASE or STORE_UNDO */
+    int64_t output_until_boot_ms; /* attempts after this leave it out */
+    enum store_kind kind;         /* STORE_RELEASE or STORE_UNDO */
     bool is_asking;
     bool is_done; /* the store answered */
 };
 
-/* Calls finished once, from the loop, within limit_ms. */
+/* What the store is to remember of the run. */
+struct release_record {
+    enum run_outcome outcome;
+    int status;
+    const char *output_tail;   /* the caller's until finished */
+    size_t output_tail_length; /* 0: none */
+};
+
+/* Calls finished once, from the loop, within limit_ms. The output is left out in the second half
+ * of that: a slow network or a full disk must not take the outcome away with it. */
 void release_start(struct release *release, uv_loop_t *loop, struct store *store,
-                   const struct lease *lease, enum run_outcome outcome, int status,
-                   int64_t limit_ms, void (*finished)(void *owner), void *owner);
+                   const struct lease *lease, const struct release_record *record, int64_t limit_ms,
+                   void (*finished)(void *owner), void *owner);
 
 /* The same for a mandate whose command was never started: its run is forgotten and its slot open
  * again. */

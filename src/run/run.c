@@ -36,8 +36,11 @@ static void release(struct run *run)
         terminal_take_back(&run->terminal, (pid_t)run->command_pid);
     if (run->facts.has_exited && WIFSIGNALED(run->facts.wait_status))
         terminal_restore_modes(&run->terminal);
-    release_start(&run->release, run->loop, run->renewals, &run->lease, run->record.outcome,
-                  run->record.status, RELEASE_LIMIT_MS, on_released, run);
+    struct release_record record = {.outcome = run->record.outcome, .status = run->record.status};
+    if (run->command != NULL)
+        record.output_tail = command_tail(run->command, &record.output_tail_length);
+    release_start(&run->release, run->loop, run->renewals, &run->lease, &record, RELEASE_LIMIT_MS,
+                  on_released, run);
 }
 
 static void undo(struct run *run)

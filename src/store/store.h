@@ -195,7 +195,8 @@ enum release_verdict {
 };
 
 /* STORE_RELEASE: expires and marks released where (key, holder, fence) match, and writes the
- * outcome where (run_id, fence) match and none is written: two conditions, one statement.
+ * outcome, with the tail, where (run_id, fence) match and none is written: two conditions, one
+ * statement.
  * STORE_UNDO: the same for a claim that was won and not started: the run is over without a trace in
  * history, the slot is open again (a run that was taken over is interrupted again); fence 0: of a
  * claim that was never answered, whatever its fence. A claim of the run that arrives after that is
@@ -206,7 +207,10 @@ struct release_item {
     int64_t fence;
     const char *run_id;
     enum run_outcome outcome;
-    int status;      /* exit status, 128 + signal, or -1 for none */
+    int status; /* exit status, 128 + signal, or -1 for none */
+    /* The last of what the command wrote, any bytes; NULL for none. With an outcome only. */
+    const char *output_tail;
+    size_t output_tail_length;
     int64_t hold_ms; /* as claimed, for tables that do not keep it */
     enum release_verdict verdict;
     bool is_recorded; /* the outcome was written now (or stood there from an earlier try) */
@@ -262,7 +266,9 @@ struct run_row {
     int64_t started_us;  /* NO_INSTANT when it never started (missed, skipped) */
     int64_t finished_us; /* NO_INSTANT while unfinished */
     enum run_outcome outcome;
-    int status; /* -1 for none */
+    int status;        /* -1 for none */
+    char *output_tail; /* any bytes, and a NUL; NULL for none, and where it was not wanted */
+    size_t output_tail_length;
 };
 
 struct lease_list {
@@ -272,8 +278,9 @@ struct lease_list {
 };
 
 struct run_list {
-    const char *key;  /* key or job; NULL for all */
-    int64_t limit;    /* newest this many */
+    const char *key; /* key, job, or the id of one run; NULL for all */
+    int64_t limit;   /* newest this many */
+    bool wants_output_tail;
     bool is_of_slots; /* only the runs of this key with a slot of from_us or later, by slot */
     int64_t from_us;
     struct run_row *rows;

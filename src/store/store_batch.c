@@ -119,6 +119,14 @@ static bool add_keys(struct key_set *set, const struct store_request *request)
 
 /* ---- gathering ----------------------------------------------------------------------------- */
 
+static size_t output_bytes(const struct store_request *request)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; request->kind == STORE_RELEASE && i < request->u.release.count; i++)
+        bytes += request->u.release.items[i].output_tail_length;
+    return bytes;
+}
+
 static void add_member(struct store_batch *batch, struct store_request *member)
 {
     size_t count = batch->member_count;
@@ -131,12 +139,20 @@ static void add_member(struct store_batch *batch, struct store_request *member)
     batch->first_items[count] =
         count == 0 ? 0 : batch->first_items[count - 1] + count_items(batch->members[count - 1]);
     batch->member_count++;
+    batch->output_bytes += output_bytes(member);
 }
 
 static size_t count_all(const struct store_batch *batch)
 {
     size_t last = batch->member_count - 1;
     return batch->first_items[last] + count_items(batch->members[last]);
+}
+
+static bool has_room_for_output(const struct store_batch *batch,
+                                const struct store_request *request)
+{
+    size_t bytes = output_bytes(request);
+    return bytes == 0 || batch->output_bytes + bytes <= STORE_BATCH_OUTPUT_MAX;
 }
 
 static bool fits(const struct store_batch *batch, const struct store_request *request,
@@ -147,7 +163,7 @@ static bool fits(const struct store_batch *batch, const struct store_request *re
     return request->kind == first->kind && is_batchable(request) &&
            request->give_up_boot_ms - now_boot_ms >= least_ms &&
            count_all(batch) + count_items(request) <= STORE_BATCH_ITEMS_MAX &&
-           !has_any_key(keys, request);
+           has_room_for_output(batch, request) && !has_any_key(keys, request);
 }
 
 static void take_all(struct store_batch *batch, struct store_request **queue, int64_t now_boot_ms)
@@ -224,16 +240,21 @@ struct store_request *store_batch_find_overdue(const struct store_batch *batch, 
     return NULL;
 }
 
-static void keep(struct store_batch *batch, const char **text)
+static void keep_bytes(struct store_batch *batch, const char **bytes, size_t count)
 {
-    if (*text == NULL)
+    if (*bytes == NULL)
         return;
     if ((batch->kept_count & (batch->kept_count - 1)) == 0)
         batch->kept = mem_grow(batch->kept, batch->kept_count == 0 ? 1 : batch->kept_count * 2,
                                sizeof *batch->kept);
-    char *copy = mem_strdup(*text);
+    char *copy = mem_dup(*bytes, count);
     batch->kept[batch->kept_count++] = copy;
-    *text = copy;
+    *bytes = copy;
+}
+
+static void keep(struct store_batch *batch, const char **text)
+{
+    keep_bytes(batch, text, *text == NULL ? 0 : strlen(*text));
 }
 
 static void keep_texts(struct store_batch *batch, size_t i)
@@ -255,6 +276,7 @@ static void keep_texts(struct store_batch *batch, size_t i)
         keep(batch, &item->key);
         keep(batch, &item->holder);
         keep(batch, &item->run_id);
+        keep_bytes(batch, &item->output_tail, item->output_tail_length);
     }
 }
 

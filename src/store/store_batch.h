@@ -7,12 +7,15 @@
 #include "store/store.h"
 
 #define STORE_BATCH_ITEMS_MAX 500
+/* Bytes of output that go together: renewals wait behind them. One release may have more. */
+#define STORE_BATCH_OUTPUT_MAX 262144
 
 struct store_batch {
     struct store_request request;   /* what the backend serves; the items are the batch's */
     struct store_request **members; /* in the order of their items; NULL: has left */
     size_t *first_items;            /* of each member, in request's */
     size_t member_count;
+    size_t output_bytes;
     char **kept; /* texts of those that have left: the backend may still need them */
     size_t kept_count;
 };

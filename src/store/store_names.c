@@ -92,6 +92,7 @@ static void clear_runs(struct run_list *list)
         free(list->rows[i].key);
         free(list->rows[i].job);
         free(list->rows[i].holder);
+        free(list->rows[i].output_tail);
     }
     free(list->rows);
     list->rows = NULL;

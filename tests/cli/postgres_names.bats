@@ -41,6 +41,7 @@ seen_all() { # LOG
 	previous_run_id
 	SKIP LOCKED), renewed
 	is_recorded
+	array_position(
 	undone AS (INSERT
 	run_locked AS
 	kept_out AS

@@ -40,7 +40,9 @@ static int set_up(void **state)
                                    .fence = 5,
                                    .timing = lease_timing(180000, 5000),
                                    .sent_boot_ms = now_boot_ms()};
-    release_start(&fixture.release, &fixture.loop, fixture.store, &fixture.lease, OUTCOME_FAILED, 3,
+    static const struct release_record record = {
+        .outcome = OUTCOME_FAILED, .status = 3, .output_tail = "the\0end", .output_tail_length = 7};
+    release_start(&fixture.release, &fixture.loop, fixture.store, &fixture.lease, &record,
                   RELEASE_LIMIT_MS, on_finished, &fixture);
     *state = &fixture;
     return 0;
@@ -79,6 +81,8 @@ static void release__answered__done(void **state)
     assert_string_equal(item->holder, "here/1/a");
     assert_string_equal(item->run_id, "r1");
     assert_int_equal(item->fence, 5);
+    assert_int_equal(item->output_tail_length, 7);
+    assert_memory_equal(item->output_tail, "the\0end", 7);
     assert_int_equal(fixture->release.item.verdict, RELEASE_RELEASED);
 }
 
@@ -123,6 +127,36 @@ static void release__unanswered__tried_on_another_connection_within_the_limit(vo
     assert_journal("0 release failed 3 within 2500\n"
                    "2505 release failed 3 within 2495\n"
                    "5000 given up\n");
+}
+
+static void release__fails_at_first__repeated_with_the_output(void **state)
+{
+    struct fixture *fixture = *state;
+    FAKE_STORE_ANSWERS(STORE_RELEASE, {.fate = FAKE_FAILS, .failure = FAILURE_UNREACHABLE},
+                       {.after_ms = 2});
+    run_to_end(fixture);
+    assert_int_equal(fake_store_last_release(STORE_RELEASE)->output_tail_length, 7);
+}
+
+static void release__half_of_its_time_is_over__repeated_without_the_output(void **state)
+{
+    struct fixture *fixture = *state;
+    FAKE_STORE_ANSWERS(STORE_RELEASE, {.fate = FAKE_SILENT}, {.after_ms = 2});
+    run_to_end(fixture);
+    assert_true(fixture->release.is_done);
+    assert_null(fake_store_last_release(STORE_RELEASE)->output_tail);
+    assert_int_equal(fake_store_last_release(STORE_RELEASE)->output_tail_length, 0);
+}
+
+static void hasten__half_of_what_is_left_is_over__repeated_without_the_output(void **state)
+{
+    struct fixture *fixture = *state;
+    fake_store_answers(STORE_RELEASE, down, 1);
+    release_hasten(&fixture->release, 1000);
+    fake_clock_run_for(&fixture->loop, 400);
+    assert_non_null(fake_store_last_release(STORE_RELEASE)->output_tail);
+    run_to_end(fixture);
+    assert_null(fake_store_last_release(STORE_RELEASE)->output_tail);
 }
 
 static void release__refused_and_then_allowed__released(void **state)
@@ -236,6 +270,9 @@ int main(void)
         CASE(release__store_down_then_up__done),
         CASE(release__store_down__repeated_until_the_limit),
         CASE(release__unanswered__tried_on_another_connection_within_the_limit),
+        CASE(release__fails_at_first__repeated_with_the_output),
+        CASE(release__half_of_its_time_is_over__repeated_without_the_output),
+        CASE(hasten__half_of_what_is_left_is_over__repeated_without_the_output),
         CASE(release__refused_and_then_allowed__released),
         CASE(hasten__while_asking__limit_comes_nearer),
         CASE(hasten__between_two_attempts__goes_on_until_the_new_limit),

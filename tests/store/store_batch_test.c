@@ -79,6 +79,7 @@ static struct fixture {
     struct store *store;
     struct store_request requests[MANY];
     struct claim_item items[MANY];
+    struct release_item ends[MANY];
     char keys[MANY][16];
     int calls[MANY];
     int order[MANY];
@@ -156,6 +157,25 @@ static void claim_from_to(int first, int last)
     for (int i = first; i <= last; i++)
         claim(i, i);
     turn();
+}
+
+static struct store_request *release(int place, const char *output, size_t length)
+{
+    snprintf(fixture.keys[place], sizeof fixture.keys[place], "key %d", place);
+    fixture.ends[place] = (struct release_item){
+        .key = fixture.keys[place], .output_tail = output, .output_tail_length = length};
+    return submit(place, (struct store_request){
+                             .kind = STORE_RELEASE,
+                             .limit_ms = LONG_MS,
+                             .u.release = {.items = &fixture.ends[place], .count = 1},
+                         });
+}
+
+static size_t releases_served(void)
+{
+    assert_non_null(backend.serving);
+    assert_int_equal(backend.serving->kind, STORE_RELEASE);
+    return backend.serving->u.release.count;
 }
 
 static size_t claims_served(void)
@@ -285,6 +305,26 @@ static void list_waits_between_claims__served__in_order(void **state)
     assert_int_equal(fixture.call_count, 3);
 }
 
+static void releases_with_more_output_than_goes_together__served__in_several(void **state)
+{
+    static char output[300000];
+    release(0, output, 200000);
+    release(1, output, 100000);
+    release(2, NULL, 0);
+    release(3, output, 300000);
+    release(4, NULL, 0);
+    turn();
+    assert_int_equal(releases_served(), 3);
+    assert_string_equal(backend.serving->u.release.items[1].key, "key 2");
+    answer();
+    assert_int_equal(releases_served(), 1);
+    assert_int_equal(backend.serving->u.release.items[0].output_tail_length, 100000);
+    answer();
+    assert_int_equal(releases_served(), 1);
+    answer();
+    assert_int_equal(fixture.call_count, 5);
+}
+
 static void claim_due_much_sooner__served__is_left_for_later(void **state)
 {
     claim(0, 0);
@@ -375,6 +415,20 @@ static void member_hastened__gives_up_alone__the_others_are_answered(void **stat
     assert_int_equal(fixture.requests[2].outcome, STORE_ANSWERED);
 }
 
+static void release_with_output_hastened__gives_up_alone__the_bytes_stay(void **state)
+{
+    char *output = mem_dup("a\0b", 3);
+    struct store_request *hasty = release(0, output, 3);
+    release(1, NULL, 0);
+    turn();
+    assert_int_equal(releases_served(), 2);
+    store_hasten(fixture.store, hasty, 1);
+    turn_until_called(1);
+    free(output);
+    assert_memory_equal(backend.serving->u.release.items[0].output_tail, "a\0b", 3);
+    answer();
+}
+
 static void every_member_gives_up__the_batch__is_forgotten(void **state)
 {
     claim_from_to(0, 1);
@@ -460,11 +514,13 @@ int main(void)
         BATCH_TEST(two_claims_of_a_key__served__one_after_the_other),
         BATCH_TEST(release_of_a_key_waits_before_its_claim__served__the_claim_does_not_overtake),
         BATCH_TEST(list_waits_between_claims__served__in_order),
+        BATCH_TEST(releases_with_more_output_than_goes_together__served__in_several),
         BATCH_TEST(claim_due_much_sooner__served__is_left_for_later),
         BATCH_TEST(batch_not_answered__its_members__fail_each),
         BATCH_TEST(batch_in_conflict__its_members__are_served_alone_once),
         BATCH_TEST(batch_whose_limit_comes__its_members__fail_and_it_is_forgotten),
         BATCH_TEST(member_hastened__gives_up_alone__the_others_are_answered),
+        BATCH_TEST(release_with_output_hastened__gives_up_alone__the_bytes_stay),
         BATCH_TEST(every_member_gives_up__the_batch__is_forgotten),
         BATCH_TEST(member_of_a_sent_batch__cancelled__is_answered_all_the_same),
         BATCH_TEST(member_of_an_unsent_batch__cancelled__the_others_are_served_without_it),

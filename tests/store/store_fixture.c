@@ -337,7 +337,8 @@ struct run_row store_fixture_last_run(struct store_fixture *fixture, const char 
 {
     static struct store_request request;
     store_request_clear(&request);
-    request = (struct store_request){.kind = STORE_HISTORY, .u.runs = {.key = key, .limit = 100}};
+    request = (struct store_request){
+        .kind = STORE_HISTORY, .u.runs = {.key = key, .limit = 100, .wants_output_tail = true}};
     assert_int_equal(store_fixture_ask(fixture, &request), STORE_ANSWERED);
     *ret_count = request.u.runs.count;
     return *ret_count > 0 ? request.u.runs.rows[0] : (struct run_row){.run_id = NULL};

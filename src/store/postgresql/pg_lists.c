@@ -91,13 +91,14 @@ enum pg_next pg_status_read(struct pg_task *task, const PGresult *result, struct
 #define LIST_NEWEST                                                                                \
     "SELECT t.*, run.run_id, run.key, run.job, run.holder, run.fence, "                            \
     "#us(run.slot) AS slot_us, #us(run.started_at) AS started_us, "                                \
-    "#us(run.finished_at) AS finished_us, run.outcome, run.status "                                \
+    "#us(run.finished_at) AS finished_us, run.outcome, run.status%output_tail "                    \
     "FROM t LEFT JOIN newest AS run ON true ORDER BY run.at DESC, run.run_id DESC"
 
 static const char history_sql[] =
     "WITH t AS MATERIALIZED (SELECT #server), newest AS MATERIALIZED (SELECT run.*, "
     "COALESCE(run.started_at, run.finished_at) AS at FROM @runs AS run "
-    "WHERE ($1::!text IS NULL OR run.key {=} $1 OR run.job {=} $1) AND NOT " IS_UNDONE
+    "WHERE ($1::!text IS NULL OR run.key {=} $1 OR run.job {=} $1 "
+    "OR run.run_id {=} $1) AND NOT " IS_UNDONE
     "ORDER BY at DESC, run.run_id DESC LIMIT $2::!int8) " LIST_NEWEST;
 
 static const char slots_sql[] =
@@ -110,7 +111,10 @@ static const char slots_sql[] =
 void pg_history_build(struct pg_task *task, struct pg_statement *statement)
 {
     const struct run_list *list = &task->request->u.runs;
-    statement->sql = pg_sql_expand(list->is_of_slots ? slots_sql : history_sql, task->schema);
+    const struct pg_sql_name names[] = {
+        {"output_tail", list->wants_output_tail ? ", run.output_tail" : ""}, {NULL, NULL}};
+    statement->sql =
+        pg_sql_expand_names(list->is_of_slots ? slots_sql : history_sql, task->schema, names);
     pg_statement_add(statement, mem_strdup(list->key));
     pg_statement_add(statement, list->limit > 0 ? mem_printf("%" PRId64, list->limit) : NULL);
     if (list->is_of_slots)
@@ -137,6 +141,7 @@ static void read_run(struct run_row *run, const PGresult *result, int row)
     run->finished_us = pg_row_int64(result, row, "finished_us", NO_INSTANT);
     run->outcome = read_outcome(pg_row_text(result, row, "outcome"));
     run->status = (int)pg_row_int64(result, row, "status", -1);
+    run->output_tail = pg_row_copy_bytes(result, row, "output_tail", &run->output_tail_length);
 }
 
 enum pg_next pg_history_read(struct pg_task *task, const PGresult *result, struct error *err)

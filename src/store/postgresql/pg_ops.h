@@ -77,6 +77,11 @@ enum pg_next pg_renew_read(struct pg_task *task, const PGresult *result, struct 
 bool pg_renew_take_other_way(struct pg_task *task, const char *sqlstate);
 
 void pg_release_build(struct pg_task *task, struct pg_statement *statement);
+/* Statements that write the outcomes of many, from the columns of item: run ids are $5. Where any
+ * item has a tail of output, %output_tail assigns it from $8, which is added behind the others;
+ * where none has it is nothing, and the statement costs what it did without. */
+char *pg_release_expand(const struct pg_task *task, const char *template);
+void pg_release_add_output_tails(const struct pg_task *task, struct pg_statement *statement);
 void pg_undo_build(struct pg_task *task, struct pg_statement *statement);
 void pg_free_build(struct pg_task *task, struct pg_statement *statement);
 enum pg_next pg_release_read(struct pg_task *task, const PGresult *result, struct error *err);

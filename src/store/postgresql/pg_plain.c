@@ -76,7 +76,8 @@ static const char release_sql[] =
     "expires_at = GREATEST(lease.acquired_at, LEAST(lease.expires_at, !clock_timestamp())) "
     "FROM item WHERE lease.key {=} item.key AND lease.holder {=} item.holder "
     "AND lease.fence {=} item.fence AND NOT lease.released RETURNING #wake)"
-    ", written AS (UPDATE @runs AS run SET outcome = item.outcome, status = item.status, "
+    ", written AS (UPDATE @runs AS run SET outcome = item.outcome, "
+    "status = item.status%output_tail, "
     "finished_at = GREATEST(run.started_at, !clock_timestamp()) FROM item "
     "WHERE run.run_id {=} item.run_id AND run.fence {=} item.fence AND run.outcome IS NULL "
     "RETURNING 1)"
@@ -198,9 +199,10 @@ void pg_plain_build_release(struct pg_task *task, struct pg_statement *statement
         pg_array_add_text(column++, run_outcome_name(item->outcome));
         pg_array_add_int64(column++, item->status < 0 ? NO_INSTANT : item->status);
     }
-    statement->sql = pg_sql_expand(release_sql, task->schema);
+    statement->sql = pg_release_expand(task, release_sql);
     pg_statement_add(statement, pg_ops_lock_timeout(task));
     add_columns(statement, columns, RELEASE_COLUMNS);
+    pg_release_add_output_tails(task, statement);
 }
 
 /* Some were not ours, or released before: the whole statement, which may be repeated, says which.

@@ -55,7 +55,7 @@ static const char release_sql[] =
     "FROM settings WHERE settings.lock_timeout IS NOT NULL AND lease.key {=} $2::!text "
     "AND lease.holder {=} $3::!text AND lease.fence {=} $4::!int8 AND NOT lease.released "
     "RETURNING #wake)"
-    ", written AS (UPDATE @runs AS run SET outcome = $6::!text, status = $7::!int4, "
+    ", written AS (UPDATE @runs AS run SET outcome = $6::!text, status = $7::!int4%output_tail, "
     "finished_at = GREATEST(run.started_at, !clock_timestamp()) FROM settings WHERE "
     "settings.lock_timeout IS NOT NULL "
     "AND run.run_id {=} $5::!text AND run.fence {=} $4::!int8 AND run.outcome IS NULL RETURNING 1)"
@@ -124,7 +124,10 @@ bool pg_quick_fits_release(const struct pg_task *task)
 void pg_quick_build_release(struct pg_task *task, struct pg_statement *statement)
 {
     const struct release_item *item = task->request->u.release.items;
-    statement->sql = pg_sql_expand(release_sql, task->schema);
+    bool has_tail = item->output_tail != NULL;
+    const struct pg_sql_name names[] = {
+        {"output_tail", has_tail ? ", output_tail = $8::pg_catalog.bytea" : ""}, {NULL, NULL}};
+    statement->sql = pg_sql_expand_names(release_sql, task->schema, names);
     pg_statement_add(statement, pg_ops_lock_timeout(task));
     pg_statement_add(statement, mem_strdup(item->key));
     pg_statement_add(statement, mem_strdup(item->holder));
@@ -132,6 +135,8 @@ void pg_quick_build_release(struct pg_task *task, struct pg_statement *statement
     pg_statement_add(statement, mem_strdup(item->run_id));
     pg_statement_add(statement, mem_strdup(run_outcome_name(item->outcome)));
     pg_statement_add(statement, item->status < 0 ? NULL : number(item->status));
+    if (has_tail)
+        pg_statement_add(statement, pg_sql_bytes(item->output_tail, item->output_tail_length));
 }
 
 enum pg_next pg_quick_read_release(struct pg_task *task, const PGresult *result)

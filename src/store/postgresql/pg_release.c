@@ -37,8 +37,9 @@ static const char release_sql[] =
     "SET revoked = lease.revoked OR item.outcome IS NULL, " ENDS_NOW " FROM item "
     "WHERE lease.key {=} item.key AND lease.holder {=} item.holder "
     "AND lease.fence {=} item.fence AND NOT lease.released RETURNING lease.key, #wake)"
-    ", written AS (UPDATE @runs AS run SET outcome = item.outcome, status = item.status, "
-    "finished_at = GREATEST(run.started_at, !clock_timestamp()) FROM item WHERE run.run_id {=} "
+    ", written AS (UPDATE @runs AS run SET outcome = item.outcome, "
+    "status = item.status%output_tail, finished_at = GREATEST(run.started_at, !clock_timestamp()) "
+    "FROM item WHERE run.run_id {=} "
     "item.run_id "
     "AND run.fence {=} item.fence AND run.outcome IS NULL AND item.outcome IS NOT NULL "
     "RETURNING run.run_id)"
@@ -94,6 +95,40 @@ static const char free_sql[] =
     "false AS is_recorded, #server FROM item LEFT JOIN freed ON freed.key {=} item.key "
     "LEFT JOIN @leases AS lease ON lease.key {=} item.key ORDER BY item.n";
 
+/* ---- output ------------------------------------------------------------------------------ */
+
+static bool has_output_tail(const struct store_request *request)
+{
+    for (size_t i = 0; request->kind == STORE_RELEASE && i < request->u.release.count; i++)
+        if (request->u.release.items[i].output_tail != NULL)
+            return true;
+    return false;
+}
+
+char *pg_release_expand(const struct pg_task *task, const char *template)
+{
+    const struct pg_sql_name names[] = {
+        {"output_tail", has_output_tail(task->request)
+                            ? ", output_tail = ($8::pg_catalog.bytea[])[pg_catalog.array_position("
+                              "$5::pg_catalog.text[], item.run_id)]"
+                            : ""},
+        {NULL, NULL}};
+    return pg_sql_expand_names(template, task->schema, names);
+}
+
+void pg_release_add_output_tails(const struct pg_task *task, struct pg_statement *statement)
+{
+    const struct store_request *request = task->request;
+    struct text tails = TEXT_INIT;
+    if (!has_output_tail(request))
+        return;
+    pg_array_begin(&tails);
+    for (size_t i = 0; i < request->u.release.count; i++)
+        pg_array_add_bytes(&tails, request->u.release.items[i].output_tail,
+                           request->u.release.items[i].output_tail_length);
+    pg_statement_add(statement, pg_ops_take_array(&tails));
+}
+
 /* ---- sending ----------------------------------------------------------------------------- */
 
 enum column {
@@ -125,7 +160,7 @@ static void build(struct pg_task *task, const char *rest, struct pg_statement *s
     struct text columns[COLUMN_COUNT] = {{0}};
     text_add(&sql, item_sql);
     text_add(&sql, rest);
-    statement->sql = pg_sql_expand(text_string(&sql), task->schema);
+    statement->sql = pg_release_expand(task, text_string(&sql));
     pg_statement_add(statement, pg_ops_lock_timeout(task));
     for (int c = 0; c < COLUMN_COUNT; c++)
         pg_array_begin(&columns[c]);
@@ -133,6 +168,7 @@ static void build(struct pg_task *task, const char *rest, struct pg_statement *s
         add_item(columns, &request->u.release.items[i]);
     for (int c = 0; c < COLUMN_COUNT; c++)
         pg_statement_add(statement, pg_ops_take_array(&columns[c]));
+    pg_release_add_output_tails(task, statement);
 }
 
 void pg_release_build(struct pg_task *task, struct pg_statement *statement)

@@ -25,6 +25,19 @@ char *pg_row_copy(const PGresult *result, int row, const char *column)
     return mem_strdup(find(result, row, column));
 }
 
+/* libpq reads either form in which a server may be told to write a bytea. */
+char *pg_row_copy_bytes(const PGresult *result, int row, const char *column, size_t *ret_count)
+{
+    const char *value = find(result, row, column);
+    *ret_count = 0;
+    if (value == NULL)
+        return NULL;
+    unsigned char *bytes = PQunescapeBytea((const unsigned char *)value, ret_count);
+    char *copy = mem_dup(bytes, *ret_count);
+    PQfreemem(bytes);
+    return copy;
+}
+
 int64_t pg_row_int64(const PGresult *result, int row, const char *column, int64_t if_null)
 {
     const char *value = find(result, row, column);

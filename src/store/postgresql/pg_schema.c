@@ -67,7 +67,8 @@ static const struct object objects[] = {
                "    outcome !text COLLATE !\"C\",\n"
                "    status !int4,\n"
                "    abandoned_by !text COLLATE !\"C\",\n"
-               "    starts !int4\n"
+               "    starts !int4,\n"
+               "    output_tail !bytea\n"
                ") WITH (fillfactor = 50);\n",
     },
     {
@@ -160,6 +161,7 @@ static const struct column columns[] = {
     {"runs", "status", "integer"},
     {"runs", "abandoned_by", "text C"},
     {"runs", "starts", "integer"},
+    {"runs", "output_tail", "bytea"},
     {"steps", "run_id", "text C"},
     {"steps", "seq", "bigint"},
     {"steps", "name", "text C"},

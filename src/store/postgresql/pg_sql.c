@@ -188,6 +188,24 @@ void pg_sql_add_identifier(struct text *out, const char *name)
     add_quoted(out, name, '"');
 }
 
+static void add_hex(struct text *out, const char *bytes, size_t count)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < count; i++) {
+        unsigned char byte = (unsigned char)bytes[i];
+        text_add_char(out, digits[byte >> 4]);
+        text_add_char(out, digits[byte & 15]);
+    }
+}
+
+char *pg_sql_bytes(const char *bytes, size_t count)
+{
+    struct text out = TEXT_INIT;
+    text_add(&out, "\\x");
+    add_hex(&out, bytes, count);
+    return text_detach(&out);
+}
+
 void pg_array_begin(struct text *array)
 {
     text_clear(array);
@@ -223,6 +241,14 @@ void pg_array_add_int64(struct text *array, int64_t value)
         text_add(array, "NULL");
     else
         text_addf(array, "%" PRId64, value);
+}
+
+void pg_array_add_bytes(struct text *array, const char *bytes, size_t count)
+{
+    add_comma(array);
+    text_add(array, bytes == NULL ? "NULL" : "\\\\x");
+    if (bytes != NULL)
+        add_hex(array, bytes, count);
 }
 
 void pg_array_end(struct text *array)

@@ -41,8 +41,12 @@ char *pg_sql_expand_names(const char *template, const char *schema,
 /* A name in double quotes. */
 void pg_sql_add_identifier(struct text *out, const char *name);
 
+/* Any bytes as the server reads a bytea. The caller frees. */
+char *pg_sql_bytes(const char *bytes, size_t count);
+
 /* An array parameter in text form: start with pg_array_begin, add, end. */
 void pg_array_begin(struct text *array);
 void pg_array_add_text(struct text *array, const char *value); /* NULL is NULL */
 void pg_array_add_int64(struct text *array, int64_t value);    /* NO_INSTANT is NULL */
+void pg_array_add_bytes(struct text *array, const char *bytes, size_t count); /* NULL is NULL */
 void pg_array_end(struct text *array);

@@ -71,7 +71,7 @@ static const char won_sql[] =
  * the same reason. A run that is given up keeps its outcome. */
 static const char runs_sql[] =
     ", taken AS (UPDATE @runs AS run SET fence = won.fence, holder = j.holder, "
-    "attempt = j.attempt, outcome = NULL, status = NULL, finished_at = NULL, "
+    "attempt = j.attempt, outcome = NULL, status = NULL, finished_at = NULL, output_tail = NULL, "
     "starts = CASE WHEN j.lease_holder {=} j.holder THEN run.starts ELSE run.starts {+} 1 END "
     "FROM won CROSS JOIN judged AS j WHERE run.run_id {=} j.run_id RETURNING run.starts)"
     ", closed AS (UPDATE @runs AS run SET outcome = 'abandoned', abandoned_by = j.run_id, "

@@ -6,16 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *keep(struct sqlite_job *job, const char *text)
+static const char *keep_bytes(struct sqlite_job *job, const char *bytes, size_t count)
 {
-    if (text == NULL)
+    if (bytes == NULL)
         return NULL;
     if ((job->string_count & (job->string_count - 1)) == 0)
         job->strings = mem_grow(job->strings, job->string_count == 0 ? 1 : job->string_count * 2,
                                 sizeof *job->strings);
-    char *copy = mem_strdup(text);
+    char *copy = mem_dup(bytes, count);
     job->strings[job->string_count++] = copy;
     return copy;
+}
+
+static const char *keep(struct sqlite_job *job, const char *text)
+{
+    return keep_bytes(job, text, text == NULL ? 0 : strlen(text));
 }
 
 static void copy_claim(struct sqlite_job *job, const struct store_request *request)
@@ -54,6 +59,7 @@ static void copy_release(struct sqlite_job *job, const struct store_request *req
         items[i].key = keep(job, items[i].key);
         items[i].holder = keep(job, items[i].holder);
         items[i].run_id = keep(job, items[i].run_id);
+        items[i].output_tail = keep_bytes(job, items[i].output_tail, items[i].output_tail_length);
     }
     job->copy.u.release.items = items;
 }

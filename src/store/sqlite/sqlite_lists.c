@@ -80,6 +80,7 @@ static enum run_outcome parse_outcome(const char *name)
 
 static struct run_row read_run(sqlite3_stmt *statement)
 {
+    size_t length = (size_t)sqlite3_column_bytes(statement, 10);
     return (struct run_row){
         .run_id = column_string(statement, 0),
         .key = column_string(statement, 1),
@@ -91,6 +92,8 @@ static struct run_row read_run(sqlite3_stmt *statement)
         .finished_us = sqlite_link_read_instant(statement, 7),
         .outcome = parse_outcome((const char *)sqlite3_column_text(statement, 8)),
         .status = sqlite3_column_int(statement, 9),
+        .output_tail = mem_dup(sqlite3_column_blob(statement, 10), length),
+        .output_tail_length = length,
     };
 }
 
@@ -119,6 +122,7 @@ bool sqlite_history(struct sqlite_link *link, struct store_request *request)
     sqlite3_bind_int64(statement, 2, list->limit > 0 ? list->limit : -1);
     if (list->is_of_slots)
         sqlite3_bind_int64(statement, 3, list->from_us);
+    sqlite3_bind_int(statement, 4, list->wants_output_tail);
     enum sqlite_step step;
     while ((step = sqlite_link_step(link, statement)) == SQLITE_STEP_ROW) {
         list->rows = grow(list->rows, list->count, sizeof *list->rows);

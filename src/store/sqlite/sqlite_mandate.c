@@ -107,6 +107,8 @@ static bool finish_run(struct sqlite_link *link, struct release_item *item)
     sqlite_link_text(statement, 3, run_outcome_name(item->outcome));
     sqlite3_bind_int(statement, 4, item->status);
     sqlite3_bind_int64(statement, 5, sqlite_now().wall_us);
+    sqlite3_bind_blob(statement, 6, item->output_tail, (int)item->output_tail_length,
+                      SQLITE_STATIC);
     if (!sqlite_link_run(link, statement))
         return false;
     item->is_recorded = sqlite3_changes(link->db) > 0;

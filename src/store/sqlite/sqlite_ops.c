@@ -11,7 +11,8 @@
  * whole, within one write transaction: nothing is decided in SQL that a clock or a process table
  * has to decide. */
 #define RUN_COLUMNS                                                                                \
-    "run_id, key, job, holder, fence, slot_us, started_us, finished_us, outcome, status"
+    "run_id, key, job, holder, fence, slot_us, started_us, finished_us, outcome, status,"          \
+    " iif(?4, output_tail, NULL)"
 
 const char *const sqlite_ops_sql[SQL_COUNT] = {
     [SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -52,7 +53,8 @@ const char *const sqlite_ops_sql[SQL_COUNT] = {
                       " outcome IS NULL OR outcome = 'stopped'"
                       " FROM main.runs WHERE run_id = ?1 AND key = ?2",
     [SQL_RUN_TAKE] = "UPDATE main.runs SET holder = ?2, attempt = ?3, fence = ?4,"
-                     " starts = starts + 1, outcome = NULL, status = -1, finished_us = NULL"
+                     " starts = starts + 1, outcome = NULL, status = -1, finished_us = NULL,"
+                     " output_tail = NULL"
                      " WHERE run_id = ?1",
     /* it keeps its outcome, and its holder's name tells whose claim it was */
     [SQL_RUN_GIVE_UP] = "UPDATE main.runs SET starts = NULL, abandoned_by = ?2,"
@@ -62,7 +64,7 @@ const char *const sqlite_ops_sql[SQL_COUNT] = {
 
     /* release */
     [SQL_RUN_FINISH] = "UPDATE main.runs SET outcome = ?3, status = ?4,"
-                       " finished_us = max(?5, started_us)"
+                       " finished_us = max(?5, started_us), output_tail = ?6"
                        " WHERE run_id = ?1 AND fence = ?2 AND outcome IS NULL",
     [SQL_RUN_OUTCOME] = "SELECT outcome FROM main.runs WHERE run_id = ?1 AND ?2 IN (fence, 0)",
 
@@ -86,7 +88,7 @@ const char *const sqlite_ops_sql[SQL_COUNT] = {
     [SQL_LEASES] = "SELECT key, " SQLITE_ROW_COLUMNS " FROM main.leases"
                    " WHERE ?1 IS NULL OR key = ?1 ORDER BY key",
     [SQL_RUNS] = "SELECT " RUN_COLUMNS " FROM main.runs"
-                 " WHERE (?1 IS NULL OR key = ?1 OR job = ?1) AND NOT " IS_UNDONE
+                 " WHERE (?1 IS NULL OR key = ?1 OR job = ?1 OR run_id = ?1) AND NOT " IS_UNDONE
                  " ORDER BY rowid DESC LIMIT ?2",
     [SQL_SLOTS] = "SELECT " RUN_COLUMNS " FROM main.runs"
                   " WHERE key = ?1 AND slot_us >= ?3 ORDER BY slot_us DESC LIMIT ?2",
