@@ -38,6 +38,16 @@ size_t utf8_char_length(const char *text, size_t room)
     return 0;
 }
 
+bool utf8_is_whole(const char *bytes, size_t count)
+{
+    for (size_t at = 0, length; at < count; at += length) {
+        length = utf8_char_length(bytes + at, count - at);
+        if (length == 0)
+            return false;
+    }
+    return true;
+}
+
 bool utf8_check_key(const char *key, struct error *err)
 {
     size_t length = strlen(key);

@@ -86,6 +86,15 @@ const struct setting command_options_history[] = {
     },
     {
         OWN_ROW,
+        .option = "output-tail",
+        .type = SETTING_SWITCH,
+        .offset = MEMBER(is_output_tail),
+        .help = "the end of what the commands wrote, where it was kept",
+        .manual = "See output-tail in leaserun.ini. Control characters and bytes that are no UTF-8 "
+                  "are shown as they are in the log; --json has the bytes.",
+    },
+    {
+        OWN_ROW,
         .option = "slots",
         .type = SETTING_SWITCH,
         .offset = MEMBER(is_slots),

@@ -62,7 +62,7 @@ const struct cli_command cli_commands[] = {
     },
     {
         .name = "history",
-        .synopsis = "[options] [KEY | JOB] [FILE...]",
+        .synopsis = "[options] [KEY | JOB | RUN] [FILE...]",
         .help = "past runs and how they ended, newest first",
         .groups = USES_STORE,
         .own = command_options_history,

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void listing_start(struct listing *listing, const struct listing_column *columns,
                    size_t column_count, bool is_json)
@@ -49,18 +50,46 @@ void listing_nothing(struct listing *listing)
     add_cell(listing, &text);
 }
 
-void listing_text(struct listing *listing, const char *value)
+void listing_bytes(struct listing *listing, const char *bytes, size_t count)
 {
     struct text text = TEXT_INIT;
-    if (value == NULL) {
+    if (bytes == NULL) {
         listing_nothing(listing);
         return;
     }
     if (listing->is_json)
-        escape_json(&text, value);
+        escape_json_bytes(&text, bytes, count);
     else
-        escape_plain(&text, value);
+        escape_plain_bytes(&text, bytes, count);
     add_cell(listing, &text);
+}
+
+void listing_text(struct listing *listing, const char *value)
+{
+    listing_bytes(listing, value, value == NULL ? 0 : strlen(value));
+}
+
+/* Of up to three bytes. */
+static void add_base64(struct text *text, const char *bytes, size_t count)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    uint32_t bits = 0;
+    for (size_t i = 0; i < 3; i++)
+        bits = bits << 8 | (i < count ? (unsigned char)bytes[i] : 0);
+    for (size_t i = 0; i < 4; i++)
+        text_add_char(text, i <= count ? digits[bits >> (18 - 6 * i) & 63] : '=');
+}
+
+void listing_base64(struct listing *listing, const char *bytes, size_t count)
+{
+    struct text text TEXT_AUTODONE = TEXT_INIT;
+    if (bytes == NULL) {
+        listing_nothing(listing);
+        return;
+    }
+    for (size_t at = 0; at < count; at += 3)
+        add_base64(&text, bytes + at, count - at < 3 ? count - at : 3);
+    listing_bytes(listing, text_string(&text), text.length);
 }
 
 void listing_number(struct listing *listing, int64_t value)

@@ -24,6 +24,10 @@ struct listing {
 void listing_start(struct listing *listing, const struct listing_column *columns,
                    size_t column_count, bool is_json);
 void listing_text(struct listing *listing, const char *value); /* NULL: nothing there */
+/* Any bytes as text, which has U+FFFD for those that are no UTF-8; NULL: nothing there. */
+void listing_bytes(struct listing *listing, const char *bytes, size_t count);
+/* As RFC 4648 writes them; NULL: nothing there. */
+void listing_base64(struct listing *listing, const char *bytes, size_t count);
 void listing_number(struct listing *listing, int64_t value);
 void listing_fence(struct listing *listing, int64_t fence);     /* none: nothing there */
 void listing_span(struct listing *listing, int64_t ms);         /* JSON: the number */

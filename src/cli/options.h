@@ -34,6 +34,7 @@ struct options {
     int64_t max_age_ms;   /* status; 0: not asked */
     int64_t limit_count;  /* history */
     bool is_slots;        /* history */
+    bool is_output_tail;  /* history */
     bool is_stop;         /* release */
     int64_t store_fd;     /* release, for the guard; -1: not given */
     char *holder;         /* release, for the guard */

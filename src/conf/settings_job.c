@@ -327,8 +327,8 @@ static const struct setting rows[] = {
         .argument = "SIZE",
         .initial = "0",
         .most = 1048576,
-        .help = "tell the last bytes of the output when the run has ended",
-        .manual = "Where output is lines or discard.",
+        .help = "keep so much of the end of the output with the run",
+        .manual = "Where output is lines or discard. history --output-tail shows it.",
     },
 };
 const struct setting_rows settings_job = {rows, sizeof rows / sizeof rows[0]};

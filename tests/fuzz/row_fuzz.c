@@ -37,6 +37,7 @@ static const char *const columns[] = {
     "finished_us",
     "outcome",
     "status",
+    "output_tail",
     "system_identifier",
     "what",
     "name",

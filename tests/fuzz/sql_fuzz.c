@@ -158,6 +158,10 @@ static void take_items(struct items *items, struct fuzz_input *input)
             (struct recall_item){.key = key, .job = items->claims[i].job, .before_us = NO_INSTANT};
         items->releases[i] = (struct release_item){
             .key = key, .holder = holder, .run_id = run_id, .outcome = OUTCOME_FAILED};
+        if (*job != '\0') {
+            items->releases[i].output_tail = job;
+            items->releases[i].output_tail_length = strlen(job);
+        }
     }
 }
 

@@ -49,6 +49,16 @@ static void utf8__every_form__has_the_length_of_the_standard(void **state)
     }
 }
 
+static void bytes__whole__or_with_a_character_cut(void **state)
+{
+    (void)state;
+    assert_true(utf8_is_whole("", 0));
+    assert_true(utf8_is_whole("a\0\xc3\xa9\xf0\x9f\x98\x80", 8));
+    assert_false(utf8_is_whole("\xa9 cut before", 12));
+    assert_false(utf8_is_whole("cut behind \xc3", 12));
+    assert_false(utf8_is_whole("a\xff", 2));
+}
+
 static void key__ordinary__is_taken_as_it_is(void **state)
 {
     static const char *const keys[] = {"nightly", "a b",      "r\xc3\xa9sum\xc3\xa9", "../x",
@@ -93,6 +103,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(utf8__every_form__has_the_length_of_the_standard),
+        cmocka_unit_test(bytes__whole__or_with_a_character_cut),
         cmocka_unit_test(key__ordinary__is_taken_as_it_is),
         cmocka_unit_test(key__refused__says_why_and_where),
         cmocka_unit_test(key__longest__is_taken_and_one_byte_more_is_not),
