@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* Which requests the store serves together, before a backend that does what the case tells it. */
 #include "base/mem.h"
-#include "build_id.h"
 #include "check.h"
+#include "scripted_backend.h"
 #include "store/store.h"
-#include "store/store_backend.h"
-#include "store/store_module.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,63 +12,6 @@
 #define MANY     1000
 #define LONG_MS  60000
 #define SHORT_MS 30
-
-/* ---- the backend --------------------------------------------------------------------------- */
-
-static struct backend {
-    struct store_backend_hooks hooks;
-    struct store_request *serving;
-    int serve_count;
-    int forget_count;
-    bool is_connected; /* what is served is sent at once */
-} backend;
-
-static bool open_backend(uv_loop_t *loop, const struct store_config *config,
-                         const struct store_backend_hooks *hooks, void **ret_state,
-                         struct error *err)
-{
-    backend = (struct backend){.hooks = *hooks, .is_connected = true};
-    *ret_state = &backend;
-    return true;
-}
-
-static void serve(void *state, struct store_request *request)
-{
-    assert_null(backend.serving);
-    backend.serving = request;
-    backend.serve_count++;
-    if (backend.is_connected)
-        request->sent_boot_ms = now_boot_ms();
-}
-
-static void forget(void *state)
-{
-    assert_non_null(backend.serving);
-    backend.serving = NULL;
-    backend.forget_count++;
-}
-
-static void close_backend(void *state)
-{
-    backend.hooks.closed(backend.hooks.store);
-}
-
-static char *print_nothing(const struct store_config *config, struct error *err)
-{
-    return NULL;
-}
-
-/* In the place of store_module.c's. */
-const struct store_backend *store_module_load(const char *url, struct error *err)
-{
-    static const struct store_backend scripted = {.build_id = BUILD_ID,
-                                                  .open = open_backend,
-                                                  .serve = serve,
-                                                  .forget = forget,
-                                                  .close = close_backend,
-                                                  .print_sql = print_nothing};
-    return &scripted;
-}
 
 /* ---- the store ----------------------------------------------------------------------------- */
 
@@ -173,45 +114,45 @@ static struct store_request *release(int place, const char *output, size_t lengt
 
 static size_t releases_served(void)
 {
-    assert_non_null(backend.serving);
-    assert_int_equal(backend.serving->kind, STORE_RELEASE);
-    return backend.serving->u.release.count;
+    assert_non_null(scripted_backend.serving);
+    assert_int_equal(scripted_backend.serving->kind, STORE_RELEASE);
+    return scripted_backend.serving->u.release.count;
 }
 
 static size_t claims_served(void)
 {
-    assert_non_null(backend.serving);
-    assert_int_equal(backend.serving->kind, STORE_CLAIM);
-    return backend.serving->u.claim.count;
+    assert_non_null(scripted_backend.serving);
+    assert_int_equal(scripted_backend.serving->kind, STORE_CLAIM);
+    return scripted_backend.serving->u.claim.count;
 }
 
 static const char *key_served(size_t i)
 {
-    return backend.serving->u.claim.items[i].key;
+    return scripted_backend.serving->u.claim.items[i].key;
 }
 
 /* The verdict tells the place of the item. */
 static void answer(void)
 {
-    struct store_request *request = backend.serving;
+    struct store_request *request = scripted_backend.serving;
     for (size_t i = 0; request->kind == STORE_CLAIM && i < request->u.claim.count; i++) {
         request->u.claim.items[i].verdict = CLAIM_WON;
         request->u.claim.items[i].fence = atoi(request->u.claim.items[i].key + 4);
     }
     request->outcome = STORE_ANSWERED;
-    backend.serving = NULL;
-    backend.hooks.answered(backend.hooks.store);
+    scripted_backend.serving = NULL;
+    scripted_backend.hooks.answered(scripted_backend.hooks.store);
     turn();
 }
 
 static void refuse(enum store_failure failure, const char *why)
 {
-    struct store_request *request = backend.serving;
+    struct store_request *request = scripted_backend.serving;
     request->outcome = STORE_FAILED;
     request->failure = failure;
     error_set(&request->error, ERROR_STORE, "%s", why);
-    backend.serving = NULL;
-    backend.hooks.answered(backend.hooks.store);
+    scripted_backend.serving = NULL;
+    scripted_backend.hooks.answered(scripted_backend.hooks.store);
     turn();
 }
 
@@ -222,7 +163,7 @@ static void claims_submitted_at_once__served__as_one_and_each_has_its_own_verdic
     claim_from_to(0, 99);
     assert_int_equal(claims_served(), 100);
     answer();
-    assert_int_equal(backend.serve_count, 1);
+    assert_int_equal(scripted_backend.serve_count, 1);
     assert_int_equal(fixture.call_count, 100);
     for (int i = 0; i < 100; i++) {
         assert_int_equal(fixture.calls[i], 1);
@@ -238,7 +179,7 @@ static void claim_alone__served__as_it_is(void **state)
 {
     struct store_request *only = claim(0, 0);
     turn();
-    assert_ptr_equal(backend.serving, only);
+    assert_ptr_equal(scripted_backend.serving, only);
     assert_false(only->is_waited_for);
     answer();
     assert_int_equal(fixture.call_count, 1);
@@ -248,7 +189,7 @@ static void more_than_a_batch_holds__served__in_two(void **state)
 {
     claim_from_to(0, MANY - 1);
     assert_int_equal(claims_served(), 500);
-    assert_true(backend.serving->is_waited_for);
+    assert_true(scripted_backend.serving->is_waited_for);
     answer();
     assert_int_equal(claims_served(), 500);
     assert_string_equal(key_served(0), "key 500");
@@ -265,7 +206,7 @@ static void two_claims_of_a_key__served__one_after_the_other(void **state)
     assert_int_equal(claims_served(), 2);
     answer();
     assert_int_equal(fixture.call_count, 2);
-    assert_ptr_equal(backend.serving, &fixture.requests[2]);
+    assert_ptr_equal(scripted_backend.serving, &fixture.requests[2]);
     answer();
 }
 
@@ -284,9 +225,9 @@ release_of_a_key_waits_before_its_claim__served__the_claim_does_not_overtake(voi
     assert_int_equal(claims_served(), 2);
     assert_string_equal(key_served(1), "key 3");
     answer();
-    assert_ptr_equal(backend.serving, release);
+    assert_ptr_equal(scripted_backend.serving, release);
     answer();
-    assert_ptr_equal(backend.serving, after_it);
+    assert_ptr_equal(scripted_backend.serving, after_it);
     answer();
 }
 
@@ -297,9 +238,9 @@ static void list_waits_between_claims__served__in_order(void **state)
         submit(1, (struct store_request){.kind = STORE_STATUS, .limit_ms = LONG_MS});
     claim(2, 2);
     turn();
-    assert_ptr_equal(backend.serving, &fixture.requests[0]);
+    assert_ptr_equal(scripted_backend.serving, &fixture.requests[0]);
     answer();
-    assert_ptr_equal(backend.serving, list);
+    assert_ptr_equal(scripted_backend.serving, list);
     answer();
     answer();
     assert_int_equal(fixture.call_count, 3);
@@ -315,10 +256,10 @@ static void releases_with_more_output_than_goes_together__served__in_several(voi
     release(4, NULL, 0);
     turn();
     assert_int_equal(releases_served(), 3);
-    assert_string_equal(backend.serving->u.release.items[1].key, "key 2");
+    assert_string_equal(scripted_backend.serving->u.release.items[1].key, "key 2");
     answer();
     assert_int_equal(releases_served(), 1);
-    assert_int_equal(backend.serving->u.release.items[0].output_tail_length, 100000);
+    assert_int_equal(scripted_backend.serving->u.release.items[0].output_tail_length, 100000);
     answer();
     assert_int_equal(releases_served(), 1);
     answer();
@@ -334,7 +275,8 @@ static void claim_due_much_sooner__served__is_left_for_later(void **state)
     turn();
     assert_int_equal(claims_served(), 3);
     assert_string_equal(key_served(1), "key 2");
-    assert_int_equal(backend.serving->give_up_boot_ms, fixture.requests[2].give_up_boot_ms);
+    assert_int_equal(scripted_backend.serving->give_up_boot_ms,
+                     fixture.requests[2].give_up_boot_ms);
     answer();
     answer();
 }
@@ -360,15 +302,15 @@ static void batch_in_conflict__its_members__are_served_alone_once(void **state)
     claim(3, 3);
     refuse(FAILURE_CONFLICT, "40001");
     assert_int_equal(fixture.call_count, 0);
-    assert_ptr_equal(backend.serving, &fixture.requests[0]);
-    assert_true(backend.serving->is_waited_for);
+    assert_ptr_equal(scripted_backend.serving, &fixture.requests[0]);
+    assert_true(scripted_backend.serving->is_waited_for);
     answer();
     refuse(FAILURE_CONFLICT, "it was this one"); /* the second */
     assert_int_equal(fixture.call_count, 2);
     assert_int_equal(fixture.requests[1].failure, FAILURE_CONFLICT);
-    assert_ptr_equal(backend.serving, &fixture.requests[2]);
+    assert_ptr_equal(scripted_backend.serving, &fixture.requests[2]);
     answer();
-    assert_ptr_equal(backend.serving, &fixture.requests[3]);
+    assert_ptr_equal(scripted_backend.serving, &fixture.requests[3]);
     answer();
     claim(1, 1); /* as it would try again */
     claim(0, 0);
@@ -382,7 +324,7 @@ static void batch_whose_limit_comes__its_members__fail_and_it_is_forgotten(void 
     claim_within(0, 0, SHORT_MS);
     claim_within(1, 1, SHORT_MS);
     turn_until_called(2);
-    assert_int_equal(backend.forget_count, 1);
+    assert_int_equal(scripted_backend.forget_count, 1);
     assert_int_equal(fixture.requests[0].failure, FAILURE_UNREACHABLE);
     assert_non_null(strstr(fixture.requests[1].error.text, "no answer within"));
 }
@@ -404,11 +346,11 @@ static void member_hastened__gives_up_alone__the_others_are_answered(void **stat
     turn_until_called(1);
     assert_int_equal(hasty->failure, FAILURE_UNREACHABLE);
     assert_true(hasty->sent_boot_ms > 0);
-    assert_int_equal(backend.forget_count, 0);
+    assert_int_equal(scripted_backend.forget_count, 0);
     free(key);
     free(holder);
     assert_string_equal(key_served(1), "key 1");
-    assert_string_equal(backend.serving->u.claim.items[1].holder, "somebody");
+    assert_string_equal(scripted_backend.serving->u.claim.items[1].holder, "somebody");
     answer();
     assert_int_equal(fixture.call_count, 3);
     assert_int_equal(fixture.calls[1], 1);
@@ -425,7 +367,7 @@ static void release_with_output_hastened__gives_up_alone__the_bytes_stay(void **
     store_hasten(fixture.store, hasty, 1);
     turn_until_called(1);
     free(output);
-    assert_memory_equal(backend.serving->u.release.items[0].output_tail, "a\0b", 3);
+    assert_memory_equal(scripted_backend.serving->u.release.items[0].output_tail, "a\0b", 3);
     answer();
 }
 
@@ -435,11 +377,11 @@ static void every_member_gives_up__the_batch__is_forgotten(void **state)
     store_hasten(fixture.store, &fixture.requests[0], 1);
     store_hasten(fixture.store, &fixture.requests[1], 2);
     turn_until_called(2);
-    assert_int_equal(backend.forget_count, 1);
-    assert_null(backend.serving);
+    assert_int_equal(scripted_backend.forget_count, 1);
+    assert_null(scripted_backend.serving);
     claim(2, 2);
     turn();
-    assert_ptr_equal(backend.serving, &fixture.requests[2]);
+    assert_ptr_equal(scripted_backend.serving, &fixture.requests[2]);
     answer();
 }
 
@@ -455,12 +397,12 @@ static void member_of_a_sent_batch__cancelled__is_answered_all_the_same(void **s
 
 static void member_of_an_unsent_batch__cancelled__the_others_are_served_without_it(void **state)
 {
-    backend.is_connected = false;
+    scripted_backend.is_connected = false;
     claim_from_to(0, 2);
     assert_int_equal(claims_served(), 3);
     store_cancel(fixture.store, &fixture.requests[1]);
     assert_int_equal(fixture.call_count, 0);
-    backend.is_connected = true;
+    scripted_backend.is_connected = true;
     turn();
     assert_int_equal(fixture.requests[1].outcome, STORE_CANCELLED);
     assert_int_equal(fixture.requests[1].sent_boot_ms, 0);
@@ -472,7 +414,7 @@ static void member_of_an_unsent_batch__cancelled__the_others_are_served_without_
 
 static void member_of_an_unsent_batch__gives_up__the_others_are_served_without_it(void **state)
 {
-    backend.is_connected = false;
+    scripted_backend.is_connected = false;
     claim_from_to(0, 2);
     store_hasten(fixture.store, &fixture.requests[2], 1);
     turn_until_called(1);
