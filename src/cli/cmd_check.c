@@ -4,6 +4,7 @@
 #include "base/time_text.h"
 #include "cli/ask.h"
 #include "cli/check_host.h"
+#include "cli/check_live.h"
 #include "cli/check_notes.h"
 #include "cli/commands.h"
 #include "cli/say.h"
@@ -60,32 +61,41 @@ static int connect_to(const struct store_config *store)
     return code;
 }
 
+static void print_store(const struct store_config *store, const char *source)
+{
+    MEM_AUTOFREE char *url = store_url_redacted(store->url);
+    printf("store: %s (from %s)", url, source);
+    if (store_url_is_local(store->url))
+        putchar('\n');
+    else if (store->dialect == DIALECT_LEASERUN)
+        printf(", schema %s\n", store->schema);
+    else
+        printf(", dialect %s, own schema %s\n", store_dialect_name(store->dialect), store->schema);
+}
+
 /* No store is a fault only when it shall be connected to: options and environment may name one
  * when it matters. */
-static int check_store(const struct config *config, bool is_connect)
+static int check_store(const struct options *options, struct job_table *table)
 {
     struct error error;
     struct store_config store;
     MEM_AUTOFREE char *source = NULL;
-    if (!store_choice_make(config, &store, &source, &error)) {
-        if (is_connect || store_choice_is_named(config))
+    bool is_asked = options->is_connect || options->is_live;
+    if (!store_choice_make(&options->config, &store, &source, &error)) {
+        if (is_asked || store_choice_is_named(&options->config))
             return say_error(&error);
         printf("store: none is named\n");
         return 0;
     }
-    MEM_AUTOFREE char *url = store_url_redacted(store.url);
-    printf("store: %s (from %s)", url, source);
-    if (store_url_is_local(store.url))
-        putchar('\n');
-    else if (store.dialect == DIALECT_LEASERUN)
-        printf(", schema %s\n", store.schema);
-    else
-        printf(", dialect %s, own schema %s\n", store_dialect_name(store.dialect), store.schema);
+    if (!options->is_json)
+        print_store(&store, source);
     int code = 0;
     if (!store_check_url(store.url, &error))
         code = say_error(&error);
-    else if (is_connect)
+    if (code == 0 && options->is_connect)
         code = connect_to(&store);
+    if (code == 0 && options->is_live)
+        code = check_live(&store, table, options->is_json);
     store_config_done(&store);
     return code;
 }
@@ -117,22 +127,40 @@ static void print_files(const struct job_table *table, bool are_named)
     }
 }
 
+static void print_table(const struct options *options, const struct job_table *table)
+{
+    bool are_named = options->operand_count > 0;
+    print_files(table, are_named);
+    check_notes_print(table, are_named);
+    print_timing(&options->config.job);
+}
+
+static bool check_usage(const struct options *options, struct error *err)
+{
+    if (options->is_json && !options->is_live)
+        return error_set(err, ERROR_USAGE, "--json is of --live: leaserun check --live --json");
+    if (options->is_json && options->is_connect)
+        return error_set(err, ERROR_USAGE, "--connect answers in sentences, not in --json");
+    return true;
+}
+
 int cmd_check(struct invocation *invocation)
 {
     struct options *options = &invocation->options;
-    bool are_named = options->operand_count > 0;
     struct job_table table;
     struct ini_faults faults = {0};
+    struct error error;
     int code;
+    if (!check_usage(options, &error))
+        return say_error(&error);
     options_examine_table(options, &table, &faults);
     check_surroundings(&options->config, &table, &faults);
     if (faults.count > 0) {
         code = say_faults(&faults);
     } else {
-        print_files(&table, are_named);
-        check_notes_print(&table, are_named);
-        print_timing(&options->config.job);
-        code = check_store(&options->config, options->is_connect);
+        if (!options->is_json)
+            print_table(options, &table);
+        code = check_store(options, &table);
     }
     ini_faults_done(&faults);
     job_table_done(&table);

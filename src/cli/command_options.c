@@ -190,6 +190,25 @@ const struct setting command_options_check[] = {
         .offset = MEMBER(is_connect),
         .help = "ask the store too: schema, rights, what to know of it",
     },
+    {
+        OWN_ROW,
+        .option = "live",
+        .type = SETTING_SWITCH,
+        .offset = MEMBER(is_live),
+        .help = "what the store knows of each job, and keys without a job",
+        .manual =
+            "Who holds its key now, its last slot and the outcome, and whether the schedule that "
+            "slot was named by is the same as in this table or another: a replica keeps another "
+            "table then, or this one is newer than the slot. A key without a job may be that of a "
+            "command that was typed, or forgotten: purge --forget deletes it.",
+    },
+    {
+        OWN_ROW,
+        .option = "json",
+        .type = SETTING_SWITCH,
+        .offset = MEMBER(is_json),
+        .help = "of --live: one JSON object a line, and nothing else",
+    },
     {.option = NULL},
 };
 

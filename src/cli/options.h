@@ -30,7 +30,7 @@ struct options {
     /* of single commands */
     bool is_dry_run;      /* run */
     char *slot;           /* run JOB; NULL: none */
-    bool is_json;         /* status, history, next */
+    bool is_json;         /* status, history, next, check --live */
     int64_t max_age_ms;   /* status; 0: not asked */
     int64_t limit_count;  /* history */
     bool is_slots;        /* history */
@@ -43,15 +43,16 @@ struct options {
     char *forget_key;     /* purge */
     bool is_print_sql;    /* init */
     bool is_init;         /* schedule */
-    bool is_connect;      /* check */
-    char *schedule;       /* next */
-    char *timezone;       /* next, import; NULL: the host's */
-    char *from;           /* next; NULL: now */
-    int64_t slot_count;   /* next; 0: not given */
-    int format;           /* import: an enum crontab_format */
-    bool is_user_column;  /* import */
-    char *mdoc;           /* help */
-    bool is_sample;       /* help */
+    bool is_connect;
+    bool is_live;        /* check */
+    char *schedule;      /* next */
+    char *timezone;      /* next, import; NULL: the host's */
+    char *from;          /* next; NULL: now */
+    int64_t slot_count;  /* next; 0: not given */
+    int format;          /* import: an enum crontab_format */
+    bool is_user_column; /* import */
+    char *mdoc;          /* help */
+    bool is_sample;      /* help */
 
     /* what was typed, in order, for options_settle */
     struct option_given {

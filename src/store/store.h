@@ -309,6 +309,7 @@ struct recall_item {
     const char *job;   /* this job's runs alone, where several share the key; NULL: all */
     int64_t before_us; /* slots from this instant on are left out of account; 0: none are */
     int64_t slot_us; /* the latest with a run of whatever outcome, or last won; NO_INSTANT: none */
+    enum run_outcome outcome;          /* of that slot's run; OUTCOME_COUNT: no run is known */
     char fingerprint[FINGERPRINT_MAX]; /* of the last winner that had one; "" for none */
     int64_t written_us; /* when the key was last won, by the store's clock; NO_INSTANT: never */
     bool wants_interrupted;

@@ -160,6 +160,7 @@ static void unknown_key__recalled__has_nothing(void **state)
 {
     struct recall_item item = recall(*state, store_fixture_key(*state));
     assert_true(item.slot_us == NO_INSTANT);
+    assert_int_equal(item.outcome, OUTCOME_COUNT);
     assert_true(item.written_us == NO_INSTANT);
     assert_string_equal(item.fingerprint, "");
 }
@@ -178,13 +179,16 @@ static void slots_of_all_outcomes__recalled__the_latest_is_told(void **state)
     struct contender started = due_ago(key, 100 * SECOND_US);
     assert_int_equal(contender_claim(*state, &started), CLAIM_WON);
     assert_int_equal(recall(*state, key).slot_us, started.item.slot_us);
+    assert_int_equal(recall(*state, key).outcome, OUTCOME_NONE);
     struct contender skipped = skipping(key, now_wall_us() - 50 * SECOND_US);
     assert_int_equal(contender_claim(*state, &skipped), CLAIM_SKIPPED);
     assert_int_equal(recall(*state, key).slot_us, skipped.item.slot_us);
+    assert_int_equal(recall(*state, key).outcome, OUTCOME_SKIPPED);
     struct contender missed = due_ago(key, 20 * SECOND_US);
     missed.item.start_within_ms = 1000;
     assert_int_equal(contender_claim(*state, &missed), CLAIM_MISSED);
     assert_int_equal(recall(*state, key).slot_us, missed.item.slot_us);
+    assert_int_equal(recall(*state, key).outcome, OUTCOME_MISSED);
 }
 
 static void runs_purged__recalled__the_leases_slot_is_told(void **state)
@@ -199,6 +203,7 @@ static void runs_purged__recalled__the_leases_slot_is_told(void **state)
     store_fixture_last_run(*state, one.item.key, &count);
     assert_int_equal(count, 0);
     assert_int_equal(recall(*state, one.item.key).slot_us, one.item.slot_us);
+    assert_int_equal(recall(*state, one.item.key).outcome, OUTCOME_COUNT);
 }
 
 static void slot_undone__recalled__is_not_told(void **state)

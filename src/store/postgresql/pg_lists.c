@@ -170,18 +170,20 @@ enum pg_next pg_history_read(struct pg_task *task, const PGresult *result, struc
 
 /* The index of (key, slot) has each key's latest slot at its end. */
 static const char recall_sql[] =
-    "SELECT #us(GREATEST(CASE WHEN item.job IS NULL AND lease.slot {<} item.before "
-    "THEN lease.slot END, (SELECT run.slot FROM @runs AS run WHERE run.key {=} item.key "
-    "AND run.slot {<} item.before AND (item.job IS NULL OR run.job {=} item.job) "
-    "ORDER BY run.slot DESC LIMIT 1))) "
-    "AS slot_us, lease.fingerprint, #us(lease.acquired_at) AS written_us, interrupted.run_id, "
+    "SELECT #us(won.slot) AS won_us, #us(latest.slot) AS latest_us, latest.outcome, "
+    "lease.fingerprint, #us(lease.acquired_at) AS written_us, interrupted.run_id, "
     "interrupted.fence, #us(interrupted.slot) AS interrupted_slot_us, interrupted.starts, #server "
     "FROM (SELECT i.key, i.job, i.wants_interrupted, i.n, "
     "COALESCE(#instant(i.before_us), 'infinity') AS before "
     "FROM ROWS FROM (!unnest($1::!text[]), !unnest($2::!int8[]), !unnest($3::!text[]), "
     "!unnest($4::!bool[])) "
     "WITH ORDINALITY AS i (key, before_us, job, wants_interrupted, n)) AS item "
-    "LEFT JOIN @leases AS lease ON lease.key {=} item.key LEFT JOIN LATERAL (" INTERRUPTED
+    "LEFT JOIN @leases AS lease ON lease.key {=} item.key "
+    "LEFT JOIN LATERAL (SELECT lease.slot WHERE item.job IS NULL AND lease.slot {<} item.before) "
+    "AS won ON true LEFT JOIN LATERAL (SELECT run.slot, run.outcome FROM @runs AS run "
+    "WHERE run.key {=} item.key AND run.slot {<} item.before "
+    "AND (item.job IS NULL OR run.job {=} item.job) ORDER BY run.slot DESC LIMIT 1) "
+    "AS latest ON true LEFT JOIN LATERAL (" INTERRUPTED
     ") AS interrupted ON (lease.released OR lease.expires_at {<=} !clock_timestamp()) "
     "AND (lease.not_before {>} !clock_timestamp() AND lease.acquired_at {<=} !clock_timestamp()) "
     "IS NOT TRUE ORDER BY item.n";
@@ -216,6 +218,16 @@ static void read_interrupted(struct interrupted_run *run, const PGresult *result
     run->starts = pg_row_int64(result, row, "starts", 0);
 }
 
+/* The run of the slot that was won last may be purged: the lease's row remembers the slot. */
+static void read_slot(struct recall_item *item, const PGresult *result, int row)
+{
+    int64_t won_us = pg_row_int64(result, row, "won_us", NO_INSTANT);
+    int64_t latest_us = pg_row_int64(result, row, "latest_us", NO_INSTANT);
+    bool has_run = latest_us != NO_INSTANT && latest_us >= won_us;
+    item->slot_us = has_run ? latest_us : won_us;
+    item->outcome = has_run ? read_outcome(pg_row_text(result, row, "outcome")) : OUTCOME_COUNT;
+}
+
 enum pg_next pg_recall_read(struct pg_task *task, const PGresult *result, struct error *err)
 {
     struct recall_item *items = task->request->u.recall.items;
@@ -226,7 +238,7 @@ enum pg_next pg_recall_read(struct pg_task *task, const PGresult *result, struct
         return PG_NEXT_FAILED;
     }
     for (int i = 0; i < count; i++) {
-        items[i].slot_us = pg_row_int64(result, i, "slot_us", NO_INSTANT);
+        read_slot(&items[i], result, i);
         items[i].written_us = pg_row_int64(result, i, "written_us", NO_INSTANT);
         pg_row_copy_into(result, i, "fingerprint", items[i].fingerprint,
                          sizeof items[i].fingerprint);

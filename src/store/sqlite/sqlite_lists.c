@@ -138,8 +138,10 @@ static void read_recall(sqlite3_stmt *statement, struct recall_item *item)
     int64_t of_runs_us = sqlite_link_read_instant(statement, 0);
     int64_t of_lease_us = sqlite_link_read_instant(statement, 1);
     const unsigned char *fingerprint = sqlite3_column_text(statement, 2);
-    bool has_later = of_lease_us != NO_INSTANT && of_lease_us > of_runs_us;
-    item->slot_us = has_later || of_runs_us == NO_INSTANT ? of_lease_us : of_runs_us;
+    bool has_run = of_runs_us != NO_INSTANT && of_runs_us >= of_lease_us;
+    item->slot_us = has_run ? of_runs_us : of_lease_us;
+    item->outcome =
+        has_run ? parse_outcome((const char *)sqlite3_column_text(statement, 4)) : OUTCOME_COUNT;
     snprintf(item->fingerprint, sizeof item->fingerprint, "%s",
              fingerprint == NULL ? "" : (const char *)fingerprint);
     item->written_us = sqlite_link_read_instant(statement, 3);

@@ -99,8 +99,9 @@ const char *const sqlite_ops_sql[SQL_COUNT] = {
     [SQL_RECALL] =
         "SELECT (SELECT max(slot_us) FROM main.runs"
         " WHERE runs.key = ?1 AND slot_us < ?2 AND (?3 IS NULL OR job = ?3)),"
-        " CASE WHEN slot_us < ?2 AND ?3 IS NULL THEN slot_us END, fingerprint, acquired_us FROM "
-        "(SELECT ?1 AS wanted)"
+        " CASE WHEN slot_us < ?2 AND ?3 IS NULL THEN slot_us END, fingerprint, acquired_us,"
+        " (SELECT outcome FROM main.runs WHERE runs.key = ?1 AND slot_us < ?2"
+        " AND (?3 IS NULL OR job = ?3) ORDER BY slot_us DESC LIMIT 1) FROM (SELECT ?1 AS wanted)"
         " LEFT JOIN main.leases ON key = wanted",
     [SQL_INTERRUPTED] = "SELECT run_id, fence, slot_us, starts FROM"
                         " (SELECT * FROM main.runs WHERE key = ?1 AND slot_us IS NOT NULL"
