@@ -265,6 +265,7 @@ void model_store_give_back(struct release_item *item, bool is_undo)
         lease->is_released = true;
     if (is_undo && run != NULL && run->outcome == OUTCOME_NONE) {
         run->is_undone = true;
+        run->undone_ms = world.now_ms;
         if (is_ours && lease->slot_us == run->slot_us)
             lease->slot_us = NO_INSTANT;
     } else if (!is_undo && run != NULL && run->fence == item->fence &&

@@ -135,6 +135,7 @@ struct story {
     const struct job_of_world *job;
     int64_t slot_us;
     const struct model_run *run; /* the one row; NULL: none */
+    bool is_kept_in_vain;        /* for the others it was started */
     int row_count, start_count;
     int missed_count, missed_error_count, skipped_count; /* lines that tell it first */
     int claim_failed_count;
@@ -163,6 +164,21 @@ static void count_lines(struct story *story)
     }
 }
 
+#define LOOK_MS 4000 /* a claim that is undone sooner is seen to be by those who look again */
+
+/* Its winner stood still with the slot won and not started, and gave it back when the others had
+ * looked again. For as long as a lease lasts nobody can tell that from a start. */
+static bool is_kept_in_vain(const struct model_run *run)
+{
+    if (!run->is_undone || run->undone_ms - run->written_ms < LOOK_MS)
+        return false;
+    for (size_t i = 0; i < month_span_count; i++)
+        if (month_spans[i].host == run->writer->host && month_spans[i].from_ms <= run->written_ms &&
+            month_spans[i].to_ms >= run->undone_ms)
+            return false;
+    return true;
+}
+
 static struct story story_of(const struct job_of_world *job, int64_t slot_us)
 {
     struct story story = {.job = job, .slot_us = slot_us};
@@ -172,6 +188,7 @@ static struct story story_of(const struct job_of_world *job, int64_t slot_us)
             break;
         story.start_count += run->start_count;
         story.row_count += !run->is_undone;
+        story.is_kept_in_vain |= is_kept_in_vain(run);
         if (!run->is_undone)
             story.run = run;
     }
@@ -236,7 +253,7 @@ static bool had_job_throughout(const struct job_of_world *job, const struct span
 static bool must_have_started(const struct story *story)
 {
     int64_t slot_ms;
-    if (!find_true_time(story->slot_us, &slot_ms))
+    if (story->is_kept_in_vain || !find_true_time(story->slot_us, &slot_ms))
         return false;
     int64_t from_ms = slot_ms - 40000, to_ms = slot_ms + story->job->within_ms;
     if (!model_network_was_up(from_ms, to_ms))

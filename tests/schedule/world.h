@@ -97,8 +97,9 @@ struct model_run {
     char run_id[IDENTITY_RUN_ID_MAX], holder[IDENTITY_HOLDER_MAX];
     int64_t fence;
     enum run_outcome outcome;
-    bool is_undone;  /* the row is gone */
-    int start_count; /* of its command, attempts apart */
+    bool is_undone;    /* the row is gone, */
+    int64_t undone_ms; /* since then */
+    int start_count;   /* of its command, attempts apart */
     struct replica *writer;
     int64_t writer_skew_us; /* its clock's, then */
     int64_t written_ms, ended_ms;
