@@ -69,6 +69,19 @@ static struct model_run *find(const char *key, const char *run_id, int64_t slot_
     return NULL;
 }
 
+#define NEWEST_UNDONE 100 /* a request is on its way for a few seconds */
+
+/* A claim of it is late. */
+static bool is_undone(const char *key, const char *run_id)
+{
+    const size_t *chain = chain_of(key);
+    size_t at = chain == NULL ? 0 : *chain;
+    for (int i = 0; at != 0 && i < NEWEST_UNDONE; i++, at = model_runs[at - 1].before)
+        if (model_runs[at - 1].is_undone && strcmp(model_runs[at - 1].run_id, run_id) == 0)
+            return true;
+    return false;
+}
+
 static struct model_run *find_run(const char *key, const char *run_id)
 {
     return find(key, run_id, NO_INSTANT);
@@ -99,16 +112,13 @@ static const char *keep_text(const char *text)
     return kept[count++] = mem_strdup(text);
 }
 
-/* A slot that has not come is used up by nobody. */
-static void add_run(const struct claim_item *item, int64_t fence, enum run_outcome outcome,
-                    struct replica *replica)
+static struct model_run *push_run(const char *key_text, const char *job)
 {
-    assert_true(item->slot_us == NO_INSTANT || item->slot_us <= clock_us() + 1000000);
     if (model_run_count == run_room) {
         run_room = run_room == 0 ? 1024 : run_room * 2;
         model_runs = mem_grow(model_runs, run_room, sizeof *model_runs);
     }
-    const char *key = keep_text(item->key);
+    const char *key = keep_text(key_text);
     if (chain_of(key) == NULL) {
         assert_true(chain_count < CASE_COUNT(chains));
         chains[chain_count].newest = 0;
@@ -117,19 +127,38 @@ static void add_run(const struct claim_item *item, int64_t fence, enum run_outco
     size_t *chain = chain_of(key);
     struct model_run *run = &model_runs[model_run_count++];
     *run = (struct model_run){.key = key,
-                              .job = keep_text(item->job),
-                              .slot_us = item->slot_us,
-                              .fence = fence,
-                              .outcome = outcome,
-                              .writer = replica,
-                              .writer_skew_us = replica->skew_us,
+                              .job = keep_text(job),
+                              .slot_us = NO_INSTANT,
                               .written_ms = world.now_ms,
                               .ended_ms = NEVER,
-                              .is_once = item->is_once,
                               .before = *chain};
     *chain = model_run_count;
+    return run;
+}
+
+/* A slot that has not come is used up by nobody. */
+static void add_run(const struct claim_item *item, int64_t fence, enum run_outcome outcome,
+                    struct replica *replica)
+{
+    assert_true(item->slot_us == NO_INSTANT || item->slot_us <= clock_us() + 1000000);
+    struct model_run *run = push_run(item->key, item->job);
+    run->slot_us = item->slot_us;
+    run->fence = fence;
+    run->outcome = outcome;
+    run->writer = replica;
+    run->writer_skew_us = replica->skew_us;
+    run->is_once = item->is_once;
     snprintf(run->run_id, sizeof run->run_id, "%s", item->run_id);
     snprintf(run->holder, sizeof run->holder, "%s", item->holder);
+}
+
+/* Of a claim that has not come yet: it is to win no more. */
+static void add_undone(const struct release_item *item)
+{
+    struct model_run *run = push_run(item->key, "");
+    run->is_undone = true;
+    run->undone_ms = world.now_ms;
+    snprintf(run->run_id, sizeof run->run_id, "%s", item->run_id);
 }
 
 /* ---- verdicts ---------------------------------------------------------------------------------
@@ -164,7 +193,7 @@ static enum claim_verdict judge(const struct claim_item *item, int64_t not_after
     bool is_live = lease != NULL && !lease->is_released && lease->expires_us > clock_us();
     bool is_ours = lease != NULL && strcmp(lease->holder, item->holder) == 0;
     if ((own != NULL && own->outcome != OUTCOME_NONE && !is_not_started(own->outcome)) ||
-        world.now_ms > not_after_ms)
+        world.now_ms > not_after_ms || is_undone(item->key, item->run_id))
         return CLAIM_RACED;
     if (is_ours && !lease->is_released && item->attempt > lease->attempt)
         return CLAIM_WON;
@@ -263,7 +292,9 @@ void model_store_give_back(struct release_item *item, bool is_undo)
     item->verdict = is_ours ? RELEASE_RELEASED : RELEASE_NOT_OURS;
     if (is_ours)
         lease->is_released = true;
-    if (is_undo && run != NULL && run->outcome == OUTCOME_NONE) {
+    if (is_undo && run == NULL) {
+        add_undone(item);
+    } else if (is_undo && run->outcome == OUTCOME_NONE) {
         run->is_undone = true;
         run->undone_ms = world.now_ms;
         if (is_ours && lease->slot_us == run->slot_us)

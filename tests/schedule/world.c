@@ -251,9 +251,17 @@ static void on_closed(void *argument)
         handles->closed(handles);
 }
 
+int uv_is_closing(const uv_handle_t *handle)
+{
+    return handle->flags != 0; /* nobody else sets any here */
+}
+
 void alarm_close(struct alarm *alarm, struct handles *handles)
 {
+    if (uv_is_closing((uv_handle_t *)&alarm->timer))
+        return;
     alarm_stop(alarm);
+    alarm->timer.flags = 1;
     handles->closing_count++;
     world_at(world.now_ms, world.current, on_closed, handles);
 }
