@@ -77,11 +77,13 @@ struct hook *hook_make(struct hook_place *place, const struct hook_facts *facts)
         .outcome = mem_strdup(run_outcome_name(facts->outcome)),
         .status = facts->status < 0 ? NULL : mem_printf("%d", facts->status),
         .error = mem_strdup(facts->error),
-        .tail = mem_strndup(facts->tail == NULL ? "" : facts->tail, facts->tail_length),
+        .tail = mem_alloc(facts->tail_length + 1),
         .tail_length = facts->tail_length,
         .plan = COMMAND_PLAN_INIT,
         .end = {.status = -1},
     };
+    if (facts->tail_length > 0)
+        memcpy(hook->tail, facts->tail, facts->tail_length);
     snprintf(hook->run_id, sizeof hook->run_id, "%s", facts->run_id);
     snprintf(hook->slot, sizeof hook->slot, "%s", facts->slot);
     list_init(&hook->node);
