@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "base/identity.h"
 
+#include "base/now.h"
+
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -9,6 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define TIME_DIGITS 11 /* 5 bits each: until the year 3111 */
 
 /* Reads a small file of /proc whole; "" when it cannot be read. */
 static void read_file(const char *path, char *ret_text, size_t room)
@@ -45,7 +49,11 @@ void identity_holder(char ret_holder[IDENTITY_HOLDER_MAX])
 
 void identity_run_id(char ret_run_id[IDENTITY_RUN_ID_MAX])
 {
+    static const char in_order[] = "234567abcdefghijklmnopqrstuvwxyz"; /* the nonce's digits */
+    uint64_t time = (uint64_t)now_wall_us();
     random_nonce(ret_run_id);
+    for (int i = TIME_DIGITS - 1; i >= 0; i--, time >>= 5)
+        ret_run_id[i] = in_order[time & 31];
 }
 
 void identity_boot_id(char *ret_boot_id, size_t room)

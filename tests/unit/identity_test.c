@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "base/identity.h"
+#include "base/now.h"
 #include "check.h"
 
 #include <ctype.h>
@@ -57,12 +58,34 @@ static void host__small_room__is_cut(void **state)
     assert_true(strlen(host) < sizeof host);
 }
 
-static void run_id__is_a_nonce(void **state)
+static void run_id__has_a_nonces_form(void **state)
 {
     char id[IDENTITY_RUN_ID_MAX];
     identity_run_id(id);
     assert_int_equal(strlen(id), RANDOM_NONCE_CHARS);
     assert_int_equal(strspn(id, RANDOM_NONCE_DIGITS), RANDOM_NONCE_CHARS);
+}
+
+static void run_ids__of_one_instant__differ(void **state)
+{
+    char one[IDENTITY_RUN_ID_MAX], two[IDENTITY_RUN_ID_MAX];
+    now_freeze(0, 0);
+    identity_run_id(one);
+    identity_run_id(two);
+    assert_string_not_equal(one, two);
+}
+
+static void run_ids__of_later_instants__sort_later(void **state)
+{
+    char before[IDENTITY_RUN_ID_MAX], after[IDENTITY_RUN_ID_MAX];
+    now_freeze(0, INT64_C(1700000000000000));
+    identity_run_id(before);
+    for (int64_t ms = 1; ms < INT64_C(1000000000000); ms *= 3) {
+        now_advance_ms(ms);
+        identity_run_id(after);
+        assert_true(strcmp(before, after) < 0);
+        memcpy(before, after, sizeof before);
+    }
 }
 
 static void boot_id__is_the_kernels_and_stable(void **state)
@@ -124,7 +147,9 @@ int main(void)
         cmocka_unit_test(holder__names_host_and_pid_and_never_repeats),
         cmocka_unit_test(host__has_neither_blanks_nor_slashes),
         cmocka_unit_test(host__small_room__is_cut),
-        cmocka_unit_test(run_id__is_a_nonce),
+        cmocka_unit_test(run_id__has_a_nonces_form),
+        cmocka_unit_test(run_ids__of_one_instant__differ),
+        cmocka_unit_test(run_ids__of_later_instants__sort_later),
         cmocka_unit_test(boot_id__is_the_kernels_and_stable),
         cmocka_unit_test(namespaces__known_has_an_inode_and_unknown_is_0),
         cmocka_unit_test(start_ticks__of_this_process__is_stable),

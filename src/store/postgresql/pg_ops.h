@@ -12,6 +12,8 @@
 
 struct pg_foreign;
 struct pg_foreign_work;
+struct pg_prepared;
+struct pg_sql_name;
 struct pg_wait;
 
 /* A request on its way. */
@@ -25,6 +27,7 @@ struct pg_task {
     int64_t limit_ms;     /* what is left of the request's limit when the statement is built */
     struct pg_wait *wait; /* the connection's; NULL: there is none to listen on */
     int wait_step;        /* of a claim that was HELD (pg_wait.h) */
+    struct pg_prepared *prepared; /* the connection's; NULL: none */
     struct pg_foreign *foreign;   /* the table of another program; NULL: none */
     struct pg_foreign_work *work; /* on it; freed by pg_ops_done */
     struct text script;           /* INIT: what is to be run. Freed by pg_ops_done */
@@ -77,10 +80,10 @@ enum pg_next pg_renew_read(struct pg_task *task, const PGresult *result, struct 
 bool pg_renew_take_other_way(struct pg_task *task, const char *sqlstate);
 
 void pg_release_build(struct pg_task *task, struct pg_statement *statement);
-/* Statements that write the outcomes of many, from the columns of item: run ids are $5. Where any
- * item has a tail of output, %output_tail assigns it from $8, which is added behind the others;
- * where none has it is nothing, and the statement costs what it did without. */
-char *pg_release_expand(const struct pg_task *task, const char *template);
+/* The names of statements that write the outcomes of many, from the columns of item: run ids are
+ * $5. Where any item has a tail of output, %output_tail assigns it from $8, which is added behind
+ * the others; where none has it is nothing, and the statement costs what it did without. */
+const struct pg_sql_name *pg_release_names(const struct pg_task *task);
 void pg_release_add_output_tails(const struct pg_task *task, struct pg_statement *statement);
 void pg_undo_build(struct pg_task *task, struct pg_statement *statement);
 void pg_free_build(struct pg_task *task, struct pg_statement *statement);

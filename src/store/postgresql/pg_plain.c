@@ -2,6 +2,7 @@
 #include "store/postgresql/pg_plain.h"
 
 #include "base/mem.h"
+#include "store/postgresql/pg_prepared.h"
 #include "store/postgresql/pg_row.h"
 #include "store/postgresql/pg_sql.h"
 
@@ -136,7 +137,7 @@ void pg_plain_build_claim(struct pg_task *task, int64_t not_after_us,
         pg_array_add_text(column++, item->fingerprint);
         pg_array_add_int64(column++, item->is_rerun ? 1 : NO_INSTANT);
     }
-    statement->sql = pg_sql_expand(claim_sql, task->schema);
+    pg_prepared_write(task, claim_sql, NULL, statement);
     pg_statement_add(statement, pg_ops_lock_timeout(task));
     pg_statement_add(statement, mem_printf("%" PRId64, not_after_us));
     add_columns(statement, columns, CLAIM_COLUMNS);
@@ -199,7 +200,7 @@ void pg_plain_build_release(struct pg_task *task, struct pg_statement *statement
         pg_array_add_text(column++, run_outcome_name(item->outcome));
         pg_array_add_int64(column++, item->status < 0 ? NO_INSTANT : item->status);
     }
-    statement->sql = pg_release_expand(task, release_sql);
+    pg_prepared_write(task, release_sql, pg_release_names(task), statement);
     pg_statement_add(statement, pg_ops_lock_timeout(task));
     add_columns(statement, columns, RELEASE_COLUMNS);
     pg_release_add_output_tails(task, statement);

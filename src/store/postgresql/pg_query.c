@@ -17,6 +17,7 @@ void pg_statement_done(struct pg_statement *statement)
     for (int i = 0; i < statement->param_count; i++)
         free(statement->params[i]);
     free(statement->sql);
+    free(statement->name);
     *statement = (struct pg_statement){0};
 }
 
@@ -144,15 +145,25 @@ bool pg_query_attach(struct pg_query *query, struct pg_sockets *sockets, PGconn 
     return false;
 }
 
+static int hand_over(PGconn *conn, const struct pg_statement *statement)
+{
+    const char *const *params = (const char *const *)statement->params;
+    int format = statement->is_binary ? 1 : 0;
+    if (statement->is_script)
+        return PQsendQuery(conn, statement->sql);
+    if (statement->name == NULL)
+        return PQsendQueryParams(conn, statement->sql, statement->param_count, NULL, params, NULL,
+                                 NULL, format);
+    if (statement->sql != NULL)
+        return PQsendPrepare(conn, statement->name, statement->sql, 0, NULL);
+    return PQsendQueryPrepared(conn, statement->name, statement->param_count, params, NULL, NULL,
+                               format);
+}
+
 bool pg_query_send(struct pg_query *query, const struct pg_statement *statement, struct error *err)
 {
     query->is_doubtful = false;
-    int is_taken = statement->is_script
-                       ? PQsendQuery(query->conn, statement->sql)
-                       : PQsendQueryParams(query->conn, statement->sql, statement->param_count,
-                                           NULL, (const char *const *)statement->params, NULL, NULL,
-                                           statement->is_binary ? 1 : 0);
-    query->is_busy = is_taken == 1;
+    query->is_busy = hand_over(query->conn, statement) == 1;
     if (query->is_busy && push(query))
         return true;
     pg_failure_of_connection(query->conn, err);

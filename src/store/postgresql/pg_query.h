@@ -13,7 +13,8 @@
 #define PG_PARAMS_MAX 16
 
 struct pg_statement {
-    char *sql;                   /* owned */
+    char *sql;                   /* owned; NULL: the prepared one of that name */
+    char *name;                  /* owned; with sql: it is to be prepared, no more */
     char *params[PG_PARAMS_MAX]; /* owned, text form; NULL is NULL */
     int param_count;
     bool is_binary; /* the answer's values in binary form */

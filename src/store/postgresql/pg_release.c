@@ -105,15 +105,14 @@ static bool has_output_tail(const struct store_request *request)
     return false;
 }
 
-char *pg_release_expand(const struct pg_task *task, const char *template)
+const struct pg_sql_name *pg_release_names(const struct pg_task *task)
 {
-    const struct pg_sql_name names[] = {
-        {"output_tail", has_output_tail(task->request)
-                            ? ", output_tail = ($8::pg_catalog.bytea[])[pg_catalog.array_position("
-                              "$5::pg_catalog.text[], item.run_id)]"
-                            : ""},
+    static const struct pg_sql_name with[] = {
+        {"output_tail", ", output_tail = ($8::pg_catalog.bytea[])[pg_catalog.array_position("
+                        "$5::pg_catalog.text[], item.run_id)]"},
         {NULL, NULL}};
-    return pg_sql_expand_names(template, task->schema, names);
+    static const struct pg_sql_name without[] = {{"output_tail", ""}, {NULL, NULL}};
+    return has_output_tail(task->request) ? with : without;
 }
 
 void pg_release_add_output_tails(const struct pg_task *task, struct pg_statement *statement)
@@ -160,7 +159,7 @@ static void build(struct pg_task *task, const char *rest, struct pg_statement *s
     struct text columns[COLUMN_COUNT] = {{0}};
     text_add(&sql, item_sql);
     text_add(&sql, rest);
-    statement->sql = pg_release_expand(task, text_string(&sql));
+    statement->sql = pg_sql_expand_names(text_string(&sql), task->schema, pg_release_names(task));
     pg_statement_add(statement, pg_ops_lock_timeout(task));
     for (int c = 0; c < COLUMN_COUNT; c++)
         pg_array_begin(&columns[c]);

@@ -76,6 +76,7 @@ static void drop_connection(struct pg_session *session)
     pg_query_drop(&session->query);
     session->is_identifying = false;
     session->wait = (struct pg_wait){.is_listening = false};
+    session->prepared = (struct pg_prepared){.is_used = false};
     session->state = PG_SESSION_DOWN;
 }
 
@@ -138,6 +139,11 @@ static void send_task(struct pg_session *session)
         send_statement(session, &statement);
         return;
     }
+    if (pg_prepared_asks(task)) {
+        pg_prepared_build(task, &statement);
+        send_statement(session, &statement);
+        return;
+    }
     op.build(task, &statement);
     if (task->request->sent_boot_ms == 0)
         task->request->sent_boot_ms = now_boot_ms();
@@ -167,6 +173,10 @@ static void refuse_task(struct pg_session *session, const PGresult *result)
     const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     struct error err = {0};
     bool is_question = session->question != PG_TRUST_NOTHING;
+    if (!is_question && pg_prepared_was_lost(task, sqlstate)) {
+        send_task(session);
+        return;
+    }
     if (!is_question && op.take_other_way != NULL && sqlstate != NULL &&
         op.take_other_way(task, sqlstate)) {
         task->step++;
@@ -196,6 +206,13 @@ static void read_question(struct pg_session *session, const PGresult *result)
     }
     session->state = PG_SESSION_READY;
     finish_failed(session, FAILURE_SCHEMA, &err);
+}
+
+/* Whatever the answer is, the statement itself comes next. */
+static void read_preparation(struct pg_session *session, const PGresult *result)
+{
+    pg_prepared_read(&session->task, result);
+    send_task(session);
 }
 
 static void read_task(struct pg_session *session, const PGresult *result)
@@ -314,6 +331,8 @@ static void on_answered(void *owner, const PGresult *result, bool is_doubtful)
         read_greeting(session, result);
     else if (session->state != PG_SESSION_BUSY)
         return;
+    else if (session->prepared.question != PG_PREPARED_NOTHING)
+        read_preparation(session, result);
     else if (!is_rows(result))
         refuse_task(session, result);
     else if (session->question != PG_TRUST_NOTHING)
@@ -399,6 +418,7 @@ void pg_session_serve(struct pg_session *session, struct store_request *request)
         .request = request,
         .server = &session->server,
         .wait = &session->wait,
+        .prepared = &session->prepared,
         .foreign = session->foreign,
     };
     if (request->kind == STORE_RENEW)

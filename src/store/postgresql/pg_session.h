@@ -6,6 +6,7 @@
 #include "store/postgresql/pg_connect.h"
 #include "store/postgresql/pg_foreign_ops.h"
 #include "store/postgresql/pg_ops.h"
+#include "store/postgresql/pg_prepared.h"
 #include "store/postgresql/pg_query.h"
 #include "store/postgresql/pg_server.h"
 #include "store/postgresql/pg_target.h"
@@ -38,6 +39,7 @@ struct pg_session {
     struct alarm identity; /* when the cluster's identity is to be asked for */
     enum pg_session_state state;
     struct pg_wait wait;             /* of the connection */
+    struct pg_prepared prepared;     /* of the connection */
     struct pg_task task;             /* task.request: the one being served, NULL for none */
     enum pg_trust_question question; /* BUSY: what is on its way before the task's statement */
     bool is_outage_told;

@@ -13,8 +13,6 @@ enum wait_step {
     WAIT_MARK,
 };
 
-static const char look_sql[] = "SELECT !pg_backend_pid() AS backend_pid, #server";
-
 static const char listen_sql[] = "LISTEN " PG_SQL_CHANNEL;
 
 /* A row that is being given back at this moment is waited for, and then not marked. */
@@ -45,7 +43,8 @@ static struct claim_item *next_waiting(const struct pg_task *task, size_t *index
 enum pg_next pg_wait_begin(struct pg_task *task)
 {
     size_t index = 0;
-    if (task->wait == NULL || task->wait->is_pooled || next_waiting(task, &index) == NULL)
+    if (task->wait == NULL || task->wait->route == PG_ROUTE_POOLED ||
+        next_waiting(task, &index) == NULL)
         return PG_NEXT_DONE;
     task->wait_step = task->wait->is_listening ? WAIT_MARK : WAIT_LOOK;
     return PG_NEXT_STEP;
@@ -74,7 +73,7 @@ void pg_wait_build(struct pg_task *task, struct pg_statement *statement)
     case WAIT_NOT:
         break;
     case WAIT_LOOK:
-        statement->sql = pg_sql_expand(look_sql, task->schema);
+        statement->sql = pg_sql_expand(pg_route_sql, task->schema);
         break;
     case WAIT_LISTEN:
         statement->sql = mem_strdup(listen_sql);
@@ -100,10 +99,9 @@ enum pg_next pg_wait_read(struct pg_task *task, const PGresult *result)
     case WAIT_NOT:
         break;
     case WAIT_LOOK:
-        task->wait->is_pooled =
-            pg_row_int64(result, 0, "backend_pid", 0) != PQbackendPID(task->conn);
+        task->wait->route = pg_route_read(result, task->conn);
         task->wait_step = WAIT_LISTEN;
-        return task->wait->is_pooled ? PG_NEXT_DONE : PG_NEXT_STEP;
+        return task->wait->route == PG_ROUTE_POOLED ? PG_NEXT_DONE : PG_NEXT_STEP;
     case WAIT_LISTEN:
         task->wait->is_listening = true;
         task->wait_step = WAIT_MARK;

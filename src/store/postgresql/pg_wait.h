@@ -8,12 +8,13 @@
  * here only leaves the claim to its own polling. */
 #pragma once
 #include "store/postgresql/pg_ops.h"
+#include "store/postgresql/pg_route.h"
 
 #include <stdbool.h>
 
 struct pg_wait { /* of one connection; zeroed for a new one */
     bool is_listening;
-    bool is_pooled;
+    enum pg_route route;
 };
 
 /* After the answers were read: the first step of those that are HELD and wait, or DONE. */
