@@ -69,6 +69,8 @@ expect_isolation() { # LEVEL
 @test "the contract suite through PgBouncer in transaction mode with one connection" {
     bouncer_start
     contract in_turn
+    # The one connection is the one that they all had.
+    expect_equal "$(psql -X -q -A -t -d "$LEASERUN_STORE" -c 'select count(*) from pg_prepared_statements')" 0
 }
 
 @test "a claim that met a locked row until its time was over tells both: the limit and the last fault" {

@@ -177,6 +177,84 @@ static void batch__losing_to_live_leases__no_wal_and_no_xid(void **state)
     assert_in_range(cost.wal_bytes, 0, 2000); /* the server's own; each loser would add 96 */
 }
 
+/* ---- prepared ------------------------------------------------------------------------------- */
+
+static void claim_and_release_all(struct pg_client *client, int count)
+{
+    for (int i = 0; i < count; i++)
+        pg_contender_init(&crowd.each[i], crowd.keys[i]);
+    claim_all(client, count);
+    expect_all_but(-1, count);
+    release_all(client, count);
+    for (int i = 0; i < count; i++)
+        assert_true(crowd.releases[i].is_recorded);
+}
+
+/* Runs within the session that claims. */
+static void at_each_claim(struct pg_fixture *fixture, const char *act)
+{
+    pg_person(fixture, "CREATE TABLE seen (name text)");
+    pg_person(fixture,
+              "CREATE FUNCTION act() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT "
+              "AS $$BEGIN %s; RETURN NULL; END$$",
+              act);
+    pg_person(fixture, "CREATE TRIGGER act AFTER INSERT ON leases EXECUTE FUNCTION act()");
+}
+
+static void leave_claims_alone(struct pg_fixture *fixture)
+{
+    pg_person(fixture, "DROP FUNCTION act CASCADE");
+    pg_person(fixture, "DROP TABLE seen");
+}
+
+static void batch_after_batch__on_one_connection__is_prepared(void **state)
+{
+    struct pg_fixture *fixture = *state;
+    init_crowd(fixture, 50);
+    at_each_claim(fixture, "INSERT INTO seen SELECT name FROM pg_prepared_statements");
+    struct pg_client *client = pg_client_open(fixture, NULL, NULL);
+    for (int round = 0; round < 2; round++)
+        claim_and_release_all(client, 50);
+    assert_int_equal(pg_person_number(fixture, "SELECT count(*) FROM seen"), 0);
+    for (int round = 0; round < 40; round++)
+        claim_and_release_all(client, 50);
+    assert_int_equal(pg_person_number(fixture, "SELECT count(DISTINCT name) FROM seen"), 2);
+    assert_int_equal(
+        pg_person_number(fixture, "SELECT count(*) FROM seen WHERE name NOT LIKE 'leaserun_%'"), 0);
+    leave_claims_alone(fixture);
+}
+
+static void prepared_batches__somebody_deallocates_all__nothing_is_lost(void **state)
+{
+    struct pg_fixture *fixture = *state;
+    init_crowd(fixture, 50);
+    struct pg_client *client = pg_client_open(fixture, NULL, NULL);
+    for (int round = 0; round < 5; round++)
+        claim_and_release_all(client, 50);
+    at_each_claim(fixture, "DEALLOCATE ALL");
+    for (int round = 0; round < 3; round++)
+        claim_and_release_all(client, 50);
+    leave_claims_alone(fixture);
+    assert_int_equal(client->lost_count, 0);
+}
+
+static void prepared_batches__tables_are_altered__nothing_is_lost(void **state)
+{
+    struct pg_fixture *fixture = *state;
+    init_crowd(fixture, 50);
+    struct pg_client *client = pg_client_open(fixture, NULL, NULL);
+    for (int round = 0; round < 10; round++)
+        claim_and_release_all(client, 50);
+    pg_person(fixture, "ALTER TABLE leases ADD COLUMN note text");
+    pg_person(fixture, "ALTER TABLE runs ADD COLUMN note text");
+    for (int round = 0; round < 3; round++)
+        claim_and_release_all(client, 50);
+    pg_person(fixture, "ALTER TABLE leases DROP COLUMN note");
+    pg_person(fixture, "ALTER TABLE runs DROP COLUMN note");
+    claim_and_release_all(client, 50);
+    assert_int_equal(client->lost_count, 0);
+}
+
 /* ---- undone while the claim is under way ---------------------------------------------------- */
 
 static void undo(struct pg_client *client, struct store_request *request,
@@ -314,6 +392,9 @@ int main(void)
         cmocka_unit_test(one_row_locked__fifty_renewals__the_others_are_renewed),
         cmocka_unit_test(one_row_locked__fifty_releases__the_others_are_released),
         cmocka_unit_test(batch__losing_to_live_leases__no_wal_and_no_xid),
+        cmocka_unit_test(batch_after_batch__on_one_connection__is_prepared),
+        cmocka_unit_test(prepared_batches__somebody_deallocates_all__nothing_is_lost),
+        cmocka_unit_test(prepared_batches__tables_are_altered__nothing_is_lost),
         cmocka_unit_test(claim_waits_for_the_row__undone_meanwhile__wins_nothing),
         cmocka_unit_test(undo_waits_for_the_claim__committed_meanwhile__the_key_is_free),
         cmocka_unit_test(replicas_claim_the_same_slots__each_slot_has_one_story),
