@@ -19,8 +19,8 @@ void identity_host(char *ret_host, size_t room);
 void identity_holder(char ret_holder[IDENTITY_HOLDER_MAX]);
 
 /* A new run id, as long as a nonce: 11 digits tell the time, to the microsecond, and 15 are random
- * (75 bits). Later ones sort after earlier ones, byte by byte, so that a store's index of runs grows
- * at its end; a clock that is stepped back only makes them sort wrongly. */
+ * (75 bits). Later ones sort after earlier ones, byte by byte, so that a store's index of runs
+ * grows at its end; a clock that is stepped back only makes them sort wrongly. */
 void identity_run_id(char ret_run_id[IDENTITY_RUN_ID_MAX]);
 
 /* This boot's id (/proc/sys/kernel/random/boot_id), "" where it cannot be read. */
