@@ -43,6 +43,20 @@ static void words__take_the_place_of_the_same_name_and_of_no_other(void **state)
     command_environment_done(&environment);
 }
 
+static void variable__takes_the_place_of_all_of_its_name__or_leaves_none(void **state)
+{
+    struct command_environment environment = {0};
+    command_environment_put_variable(&environment, "A", NULL);
+    command_environment_put_own(&environment, own);
+    command_environment_put_variable(&environment, "A", "new");
+    command_environment_put_variable(&environment, "LEASERUN",
+                                     "="); /* of no other that begins so */
+    check_words(&environment, "LEASERUN_STORED=no secret|A=new|LEASERUN==|");
+    command_environment_put_variable(&environment, "A", NULL);
+    check_words(&environment, "LEASERUN_STORED=no secret|LEASERUN==|");
+    command_environment_done(&environment);
+}
+
 static void words__that_are_none__are_refused(void **state)
 {
     static const char *const wrong[] = {"A", "=x", "1A=x", "A-B=x", "'A=x"};
@@ -115,6 +129,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(own__comes_as_it_is_but_for_what_names_the_store),
         cmocka_unit_test(words__take_the_place_of_the_same_name_and_of_no_other),
+        cmocka_unit_test(variable__takes_the_place_of_all_of_its_name__or_leaves_none),
         cmocka_unit_test(words__that_are_none__are_refused),
         cmocka_unit_test(file__gives_its_lines_with_everything_behind_the_equals_sign),
         cmocka_unit_test(file__with_a_fault__names_it),
