@@ -219,6 +219,29 @@ static void many_ends_with_output__submitted_at_once__each_has_its_own(void **st
     }
 }
 
+/* Statements that come again are kept ready, those with output and those without. */
+static void batches_with_output_and_without__in_turn__each_has_its_own(void **state)
+{
+    for (int round = 0; round < 12; round++) {
+        struct contender one = contender_winner(*state, store_fixture_key(*state));
+        struct contender two = contender_winner(*state, store_fixture_key(*state));
+        const char *bytes = bytes_of(400);
+        bool has_output = round % 2 == 0;
+        struct release_item items[] = {
+            ending(&one, OUTCOME_SUCCEEDED, NULL, 0),
+            ending(&two, OUTCOME_SUCCEEDED, has_output ? bytes + round : NULL,
+                   has_output ? 300 : 0),
+        };
+        release_all(*state, items, CASE_COUNT(items));
+        assert_true(items[0].is_recorded && items[1].is_recorded);
+        assert_no_output(*state, &one);
+        if (has_output)
+            assert_output(*state, &two, bytes + round, 300);
+        else
+            assert_no_output(*state, &two);
+    }
+}
+
 /* ---- a run that is taken over ------------------------------------------------------------- */
 
 static struct contender stopped_with_output(struct store_fixture *fixture)
@@ -274,6 +297,7 @@ int main(void)
         cmocka_unit_test(several_runs_one_without__released_at_once__each_has_its_own),
         cmocka_unit_test(one_of_several_not_ours__released_at_once__the_others_have_theirs),
         cmocka_unit_test(many_ends_with_output__submitted_at_once__each_has_its_own),
+        cmocka_unit_test(batches_with_output_and_without__in_turn__each_has_its_own),
         cmocka_unit_test(run_taken_over__its_output__is_that_of_the_last_start),
         cmocka_unit_test(run_taken_over_and_ended_without__its_output__is_none),
     };
