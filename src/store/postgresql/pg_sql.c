@@ -226,12 +226,30 @@ void pg_array_add_text(struct text *array, const char *value)
         return;
     }
     text_add_char(array, '"');
-    for (; *value != '\0'; value++) {
-        if (*value == '"' || *value == '\\')
-            text_add_char(array, '\\');
-        text_add_char(array, *value);
+    for (;;) {
+        size_t plain = strcspn(value, "\"\\");
+        text_add_bytes(array, value, plain);
+        value += plain;
+        if (*value == '\0')
+            break;
+        text_add_char(array, '\\');
+        text_add_char(array, *value++);
     }
     text_add_char(array, '"');
+}
+
+/* Batches are full of numbers, and printf takes its time. */
+static void add_number(struct text *out, int64_t value)
+{
+    char digits[24];
+    char *first = digits + sizeof digits;
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    do
+        *--first = (char)('0' + rest % 10);
+    while ((rest /= 10) != 0);
+    if (value < 0)
+        *--first = '-';
+    text_add_bytes(out, first, (size_t)(digits + sizeof digits - first));
 }
 
 void pg_array_add_int64(struct text *array, int64_t value)
@@ -240,7 +258,7 @@ void pg_array_add_int64(struct text *array, int64_t value)
     if (value == NO_INSTANT)
         text_add(array, "NULL");
     else
-        text_addf(array, "%" PRId64, value);
+        add_number(array, value);
 }
 
 void pg_array_add_bytes(struct text *array, const char *bytes, size_t count)
