@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: ISC
 # How fast one connection claims and gives back KEYS keys at once, beside the least that this must
 # send, and what it costs the server. The rounds of all kinds are made in turn; medians are shown.
+# Of the three proportions the first is to the floor that keeps no record of a run, the second to
+# the floor that does (with slots: to the one whose record names them), the third to the first floor
+# again, without the time that the record costs the floor.
 # usage: [BUILD=build] [ROUNDS=5] [SECONDS_EACH=2] [KEYS=100] sh tests/bench/claim_rate.sh
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -30,20 +33,22 @@ echo "load average before: $(cut -d ' ' -f 1-3 /proc/loadavg)"
 round=0
 while [ $round -lt "$ROUNDS" ]; do
     round=$((round + 1))
-    for kind in floor record store slots losing; do
+    for kind in floor record dated store slots losing; do
         echo "$kind $("$bench" $kind "$url" "$KEYS" "$SECONDS_EACH")" >>"$work/rounds" || exit 2
     done
 done
 echo "load average after: $(cut -d ' ' -f 1-3 /proc/loadavg)"
 
 floor=$(column floor 3)
-record=$(column record 3)
-printf '%-8s %10s %9s %9s %8s %8s %6s\n' kind cycles/s x_floor x_record CPU_us WAL_B xids
-for kind in floor record store slots losing; do
-    awk -v kind=$kind -v rate="$(column $kind 3)" -v floor="$floor" -v record="$record" \
-        -v cpu="$(column $kind 4)" -v wal="$(column $kind 5)" -v xids="$(column $kind 6)" 'BEGIN {
-            printf "%-8s %10d %9.2f %9.2f %8.1f %8.1f %6.3f\n", kind, rate, rate / floor,
-                rate / record, cpu, wal, xids }'
+printf '%-8s %10s %8s %9s %13s %7s %7s %8s %6s\n' kind cycles/s x_floor x_record x_less_record CPU_us own_us WAL_B xids
+for kind in floor record dated store slots losing; do
+    case $kind in dated | slots) with=dated ;; *) with=record ;; esac
+    awk -v kind=$kind -v rate="$(column $kind 3)" -v floor="$floor" -v record="$(column $with 3)" \
+        -v cpu="$(column $kind 4)" -v wal="$(column $kind 5)" -v xids="$(column $kind 6)" \
+        -v own="$(column $kind 7)" 'BEGIN {
+            less = kind ~ /store|slots/ ? sprintf("%.2f", 1 / floor / (1 / rate - 1 / record + 1 / floor)) : "-"
+            printf "%-8s %10d %8.2f %9.2f %13s %7.1f %7.1f %8.1f %6.3f\n", kind, rate, rate / floor,
+                rate / record, less, cpu, own, wal, xids }'
 done
 
 # One round alone, by what its WAL is about. Indexes and the sequence count with their table.

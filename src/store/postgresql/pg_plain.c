@@ -2,11 +2,11 @@
 #include "store/postgresql/pg_plain.h"
 
 #include "base/mem.h"
+#include "base/time_text.h"
 #include "store/postgresql/pg_prepared.h"
 #include "store/postgresql/pg_row.h"
 #include "store/postgresql/pg_sql.h"
 
-#include <inttypes.h>
 
 /* Plain is a key that is new, or was released by a run that told its end, with its hold over, and a
  * slot that is due and has no run. Each is judged again under the row's lock, by a fresh clock. The
@@ -36,7 +36,7 @@ static const char claim_sql[] =
     "AS u (key, holder, run_id, job, ttl_ms, hold_ms, slot_us, until_us, fingerprint, starts, n) "
     "OFFSET 0) AS i "
     "LEFT JOIN @leases AS held ON held.key {=} i.key "
-    "WHERE !clock_timestamp() {<=} #instant($2::!int8) "
+    "WHERE !clock_timestamp() {<=} $2::!timestamptz "
     "AND !has_table_privilege(@@runs, 'SELECT') AND !has_table_privilege(@@runs, 'UPDATE'))"
     ", won AS (INSERT INTO @leases AS lease (key, holder, run_id, fence, attempt, acquired_at, "
     "expires_at, not_before, released, revoked, slot, ttl_ms, fingerprint) "
@@ -54,7 +54,7 @@ static const char claim_sql[] =
     "released = false, waited = false, slot = COALESCE(EXCLUDED.slot, lease.slot), ttl_ms = "
     "EXCLUDED.ttl_ms, "
     "fingerprint = COALESCE(EXCLUDED.fingerprint, lease.fingerprint) "
-    "WHERE !clock_timestamp() {<=} #instant($2::!int8) "
+    "WHERE !clock_timestamp() {<=} $2::!timestamptz "
     "AND lease.released AND NOT lease.revoked AND lease.holder {<>} EXCLUDED.holder "
     "AND (lease.not_before {>} !clock_timestamp()) IS NOT TRUE "
     "AND (lease.slot {=} EXCLUDED.slot) IS NOT TRUE "
@@ -127,6 +127,7 @@ void pg_plain_build_claim(struct pg_task *task, int64_t not_after_us,
                           struct pg_statement *statement)
 {
     struct text columns[CLAIM_COLUMNS] = {{0}};
+    char not_after[TIME_TEXT_MAX];
     begin_columns(columns, CLAIM_COLUMNS);
     for (size_t i = 0; i < task->request->u.claim.count; i++) {
         const struct claim_item *item = &task->request->u.claim.items[i];
@@ -144,7 +145,7 @@ void pg_plain_build_claim(struct pg_task *task, int64_t not_after_us,
     }
     pg_prepared_write(task, claim_sql, NULL, statement);
     pg_statement_add(statement, pg_ops_lock_timeout(task));
-    pg_statement_add(statement, mem_printf("%" PRId64, not_after_us));
+    pg_statement_add(statement, mem_strdup(time_text_us(not_after_us, not_after)));
     add_columns(statement, columns, CLAIM_COLUMNS);
 }
 
