@@ -7,7 +7,6 @@
 #include "store/postgresql/pg_row.h"
 #include "store/postgresql/pg_sql.h"
 
-
 /* Plain is a key that is new, or was released by a run that told its end, with its hold over, and a
  * slot that is due and has no run. Each is judged again under the row's lock, by a fresh clock. The
  * slot itself cannot be: a run that was written since makes the statement fail (23505). */
@@ -90,20 +89,49 @@ static const char release_sql[] =
     " SELECT (SELECT !count(*) FROM freed) AS freed, (SELECT !count(*) FROM written) AS written, "
     "#server";
 
-/* Adds each row's values, one for each column, and hands the columns over as arrays. */
+/* ---- columns ----------------------------------------------------------------------------- */
+
 #define CLAIM_COLUMNS   10
 #define RELEASE_COLUMNS 6
 
-static void begin_columns(struct text *columns, int count)
+/* The values of all rows. Most columns are NULL in most batches: a NULL is written when a value
+ * follows it, since ROWS FROM fills the shorter columns up, to the length of the keys. */
+struct column {
+    struct text array; /* empty: all are NULL */
+    size_t null_count; /* not written yet */
+};
+
+static struct text *make_room(struct column *column)
 {
-    for (int c = 0; c < count; c++)
-        pg_array_begin(&columns[c]);
+    if (column->array.length == 0)
+        pg_array_begin(&column->array);
+    for (; column->null_count > 0; column->null_count--)
+        pg_array_add_text(&column->array, NULL);
+    return &column->array;
 }
 
-static void add_columns(struct pg_statement *statement, struct text *columns, int count)
+static void add_text(struct column *column, const char *value)
+{
+    if (value == NULL)
+        column->null_count++;
+    else
+        pg_array_add_text(make_room(column), value);
+}
+
+static void add_number(struct column *column, int64_t value)
+{
+    if (value == NO_INSTANT)
+        column->null_count++;
+    else
+        pg_array_add_int64(make_room(column), value);
+}
+
+/* Handed over as arrays. */
+static void add_columns(struct pg_statement *statement, struct column *columns, int count)
 {
     for (int c = 0; c < count; c++)
-        pg_statement_add(statement, pg_ops_take_array(&columns[c]));
+        pg_statement_add(
+            statement, columns[c].array.length == 0 ? NULL : pg_ops_take_array(&columns[c].array));
 }
 
 /* ---- claim ------------------------------------------------------------------------------- */
@@ -126,22 +154,21 @@ static int64_t open_until_us(const struct claim_item *item)
 void pg_plain_build_claim(struct pg_task *task, int64_t not_after_us,
                           struct pg_statement *statement)
 {
-    struct text columns[CLAIM_COLUMNS] = {{0}};
+    struct column columns[CLAIM_COLUMNS] = {{.null_count = 0}};
     char not_after[TIME_TEXT_MAX];
-    begin_columns(columns, CLAIM_COLUMNS);
     for (size_t i = 0; i < task->request->u.claim.count; i++) {
         const struct claim_item *item = &task->request->u.claim.items[i];
-        struct text *column = columns;
-        pg_array_add_text(column++, item->key);
-        pg_array_add_text(column++, item->holder);
-        pg_array_add_text(column++, item->run_id);
-        pg_array_add_text(column++, item->job);
-        pg_array_add_int64(column++, item->ttl_ms);
-        pg_array_add_int64(column++, item->hold_ms > 0 ? item->hold_ms : NO_INSTANT);
-        pg_array_add_int64(column++, item->slot_us);
-        pg_array_add_int64(column++, open_until_us(item));
-        pg_array_add_text(column++, item->fingerprint);
-        pg_array_add_int64(column++, item->is_rerun ? 1 : NO_INSTANT);
+        struct column *column = columns;
+        add_text(column++, item->key);
+        add_text(column++, item->holder);
+        add_text(column++, item->run_id);
+        add_text(column++, item->job);
+        add_number(column++, item->ttl_ms);
+        add_number(column++, item->hold_ms > 0 ? item->hold_ms : NO_INSTANT);
+        add_number(column++, item->slot_us);
+        add_number(column++, open_until_us(item));
+        add_text(column++, item->fingerprint);
+        add_number(column++, item->is_rerun ? 1 : NO_INSTANT);
     }
     pg_prepared_write(task, claim_sql, NULL, statement);
     pg_statement_add(statement, pg_ops_lock_timeout(task));
@@ -194,17 +221,16 @@ bool pg_plain_fits_release(const struct pg_task *task)
 
 void pg_plain_build_release(struct pg_task *task, struct pg_statement *statement)
 {
-    struct text columns[RELEASE_COLUMNS] = {{0}};
-    begin_columns(columns, RELEASE_COLUMNS);
+    struct column columns[RELEASE_COLUMNS] = {{.null_count = 0}};
     for (size_t i = 0; i < task->request->u.release.count; i++) {
         const struct release_item *item = &task->request->u.release.items[i];
-        struct text *column = columns;
-        pg_array_add_text(column++, item->key);
-        pg_array_add_text(column++, item->holder);
-        pg_array_add_int64(column++, item->fence);
-        pg_array_add_text(column++, item->run_id);
-        pg_array_add_text(column++, run_outcome_name(item->outcome));
-        pg_array_add_int64(column++, item->status < 0 ? NO_INSTANT : item->status);
+        struct column *column = columns;
+        add_text(column++, item->key);
+        add_text(column++, item->holder);
+        add_number(column++, item->fence);
+        add_text(column++, item->run_id);
+        add_text(column++, run_outcome_name(item->outcome));
+        add_number(column++, item->status < 0 ? NO_INSTANT : item->status);
     }
     pg_prepared_write(task, release_sql, pg_release_names(task), statement);
     pg_statement_add(statement, pg_ops_lock_timeout(task));
