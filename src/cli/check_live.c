@@ -6,6 +6,7 @@
 #include "cli/ask.h"
 #include "cli/listing.h"
 #include "cli/say.h"
+#include "schedule/past.h"
 #include "schedule/roster.h"
 #include "schedule/turn_claim.h"
 
@@ -69,11 +70,10 @@ static void list_key(struct live *live, const char *job, const char *key,
 /* A key that several jobs share has one fingerprint for all, which says nothing of one. */
 static const char *compare_schedule(const struct entry *entry, const struct recall_item *item)
 {
-    char fingerprint[SLOTS_FINGERPRINT_ROOM];
+    int64_t told_us;
     if (!entry_has_slots(entry) || entry->shares_key || item->fingerprint[0] == '\0')
         return NULL;
-    slots_fingerprint(&entry->slots, fingerprint);
-    return strcmp(item->fingerprint, fingerprint) == 0 ? "same" : "another";
+    return past_read(entry, item->fingerprint, &told_us) ? "same" : "another";
 }
 
 static void list_past(struct live *live, const struct entry *entry)

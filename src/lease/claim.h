@@ -27,7 +27,7 @@ struct claim_spec {
     bool is_once;
     bool is_skipping;        /* with a slot that is held: the slot is given up for good */
     bool is_by_hand;         /* with a slot: also one that was missed or skipped */
-    const char *fingerprint; /* of the schedule that named the slot; NULL: none */
+    const char *fingerprint; /* of the schedule that named the slot, and its past; NULL: none */
     bool is_rerun;           /* its run may be taken over once it is interrupted */
     int64_t interrupted_fence, max_starts; /* takes a run over: as in claim_item; 0: does not */
     int64_t guard_pid;

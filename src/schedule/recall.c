@@ -4,40 +4,42 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "base/now.h"
+#include "schedule/past.h"
 #include "schedule/scheduler.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define PIECE    1000
 #define LIMIT_MS 10000
+#define KEPT_US  (30 * PURGE_DAY_MS * 1000) /* of older slots the rows may be gone */
 
 static void ask(struct recall *recall);
 
 /* ---- what an answer means ------------------------------------------------------------------- */
 
-/* By the schedule that named the last slot. A key that several jobs share has one fingerprint for
- * all: there the slot must be one that this schedule names. */
-static bool has_same_past(const struct entry *entry, const struct recall_item *item)
-{
-    char fingerprint[SLOTS_FINGERPRINT_ROOM];
-    if (entry->shares_key)
-        return slots_next(&entry->slots, item->slot_us - 1) == item->slot_us;
-    slots_fingerprint(&entry->slots, fingerprint);
-    return strcmp(item->fingerprint, fingerprint) == 0;
-}
-
-static void apply(struct recall *recall, struct entry *entry, const struct recall_item *item)
+/* Those in (after, until]. Answers whether there were too many. */
+static bool add_late(struct entry *entry, int64_t after_us, int64_t until_us)
 {
     int64_t slots_us[SLOTS_BACKLOG_MOST];
     bool is_cut;
-    entry->is_recalled = true;
-    if (!entry_has_slots(entry) || item->slot_us == NO_INSTANT || !has_same_past(entry, item))
-        return;
-    int count = slots_backlog(&entry->slots, item->slot_us, recall->start_us, slots_us, &is_cut);
+    int count = slots_backlog(&entry->slots, after_us, until_us, slots_us, &is_cut);
     for (int i = 0; i < count; i++)
         entry_add_late(entry, (struct owed_slot){.slot_us = slots_us[i]});
-    entry->is_cut |= is_cut;
+    return is_cut;
+}
+
+/* Those before the last one that is recorded come first: when there are too many, the oldest go.
+ * Many of them have a row, and nothing is to be told then. */
+static void apply(struct recall *recall, struct entry *entry, const struct recall_item *item)
+{
+    int64_t told_us, last_us = item->slot_us, kept_us = recall->start_us - KEPT_US;
+    entry->is_recalled = true;
+    if (!entry_has_slots(entry) || last_us == NO_INSTANT ||
+        !past_read(entry, item->fingerprint, &told_us))
+        return;
+    if (told_us < last_us)
+        add_late(entry, told_us > kept_us ? told_us : kept_us, last_us - 1);
+    entry->is_cut |= add_late(entry, told_us > last_us ? told_us : last_us, recall->start_us);
 }
 
 /* At the start alone, as for every other command: a store that lacks our schema or denies us its

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* What the store knows of the slots that passed while no scheduler was there, asked at the start
- * in pieces and repeated until it is answered. Slots since the last known one, by the schedule
- * that named it, get a turn: those that may still start, and those whose story is to be told. An
- * edited schedule has no past. */
+/* What the store knows of the slots that passed, asked at the start in pieces and repeated until it
+ * is answered. Slots since all were told (past.h) get a turn: those that may still start, and those
+ * whose story is to be told, because nobody was there or whoever knew of them has died. An edited
+ * schedule has no past. */
 #pragma once
 #include "base/backoff.h"
 #include "loop/alarm.h"

@@ -16,28 +16,29 @@
 
 static bool has_same_slots(const struct entry *a, const struct entry *b)
 {
-    char fingerprint_a[SLOTS_FINGERPRINT_ROOM], fingerprint_b[SLOTS_FINGERPRINT_ROOM];
-    slots_fingerprint(&a->slots, fingerprint_a);
-    slots_fingerprint(&b->slots, fingerprint_b);
-    return strcmp(fingerprint_a, fingerprint_b) == 0 && a->slots.offset_us == b->slots.offset_us;
+    return slots_fingerprint(&a->slots) == slots_fingerprint(&b->slots) &&
+           a->slots.offset_us == b->slots.offset_us;
 }
 
 /* A job that is new has no past, and no start of the scheduler (@reboot) either. */
 static void become_new(struct entry *entry)
 {
     entry->is_recalled = true;
+    entry->since_us = entry->from_us;
     entry->has_settled = entry->slots.cron.kind == CRON_REBOOT;
 }
 
 static void carry_over(struct entry *entry, struct entry *old)
 {
-    const struct job *job = entry->job;
-    struct slots slots = entry->slots;
-    bool shares_key = entry->shares_key;
+    const struct entry fresh = *entry;
     *entry = *old;
-    entry->job = job;
-    entry->slots = slots;
-    entry->shares_key = shares_key;
+    entry->job = fresh.job;
+    entry->slots = fresh.slots;
+    entry->fingerprint = fresh.fingerprint;
+    entry->shares_key = fresh.shares_key;
+    entry->next_sharing = fresh.next_sharing;
+    if (old->fingerprint != fresh.fingerprint) /* others share its key now, or did */
+        entry->since_us = fresh.from_us;
     entry->turn_count = 0;
     old->late = NULL;
     old->late_count = 0;

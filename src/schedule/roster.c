@@ -15,19 +15,51 @@ static bool fill_entry(struct entry *entry, const struct job *job, int64_t now_u
     *entry = (struct entry){.job = job,
                             .base_us = now_us,
                             .from_us = now_us,
+                            .since_us = NO_INSTANT,
+                            .oldest_turn_us = INT64_MAX,
                             .tried_us = NO_INSTANT,
                             .known_us = NO_INSTANT,
                             .again_us = now_us};
     if (!cron_parse(job->schedule, job->key, &entry->slots.cron, err))
         return false;
     entry->slots.zone = job->timezone != NULL ? zone_find(job->timezone, err) : zone_host(err);
-    return entry->slots.zone != NULL;
+    if (entry->slots.zone == NULL)
+        return false;
+    entry->fingerprint = slots_fingerprint(&entry->slots);
+    return true;
 }
 
 static int compare_keys(const void *a, const void *b)
 {
     const struct entry *const *left = a, *const *right = b;
-    return strcmp((*left)->job->key, (*right)->job->key);
+    int by_key = strcmp((*left)->job->key, (*right)->job->key);
+    return by_key != 0 ? by_key : strcmp((*left)->job->name, (*right)->job->name);
+}
+
+/* In the order of their names, so that it is the same wherever the same jobs share the key. */
+static void join(struct entry **entries, size_t count)
+{
+    uint64_t fingerprint = count;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t name = cron_hash_text(entries[i]->job->name);
+        fingerprint = cron_hash_with(fingerprint, cron_hash_with(name, entries[i]->fingerprint));
+        entries[i]->shares_key = true;
+        entries[i]->next_sharing = entries[(i + 1) % count];
+    }
+    for (size_t i = 0; i < count; i++)
+        entries[i]->fingerprint = fingerprint;
+}
+
+static void join_all(struct entry **sorted, size_t count)
+{
+    size_t first = 0;
+    for (size_t i = 1; i <= count; i++) {
+        if (i < count && strcmp(sorted[first]->job->key, sorted[i]->job->key) == 0)
+            continue;
+        if (i - first > 1)
+            join(&sorted[first], i - first);
+        first = i;
+    }
 }
 
 /* A slot belongs to a key: of two jobs with one key, the second would find it started. */
@@ -37,9 +69,7 @@ static void set_offsets_apart(struct roster *roster)
     for (size_t i = 0; i < roster->count; i++)
         sorted[i] = &roster->entries[i];
     qsort(sorted, roster->count, sizeof(struct entry *), compare_keys);
-    for (size_t i = 1; i < roster->count; i++)
-        if (strcmp(sorted[i - 1]->job->key, sorted[i]->job->key) == 0)
-            sorted[i - 1]->shares_key = sorted[i]->shares_key = true;
+    join_all(sorted, roster->count);
     for (size_t i = 0; i < roster->count; i++) {
         struct entry *entry = sorted[i];
         bool is_keys_own = strcmp(entry->job->name, entry->job->key) == 0;

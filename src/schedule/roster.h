@@ -20,14 +20,17 @@ struct owed_slot {
 struct entry {
     const struct job *job;
     struct slots slots;
-    int64_t base_us;  /* of the slots, those up to it have had their turn, or are not ours */
+    uint64_t fingerprint; /* of the schedule; where jobs share a key, of all of theirs */
+    int64_t base_us;      /* of the slots, those up to it have had their turn, or are not ours */
     int64_t from_us;  /* those since then are ours: the start's, or the reload's that brought it */
+    int64_t since_us; /* there are no older slots of this fingerprint; NO_INSTANT: not known */
     int64_t tried_us; /* the latest that had a turn; NO_INSTANT: none */
     int64_t known_us; /* the latest whose time had come by the store's clock; NO_INSTANT: none */
     struct owed_slot *late; /* those before base_us, oldest first */
     int late_count;         /* up to SLOTS_BACKLOG_MOST */
     int64_t again_us;       /* @once: the next turn; @reboot: the first */
-    int turn_count;         /* turns that are under way */
+    int turn_count;         /* turns that are under way, */
+    int64_t oldest_turn_us; /* and the oldest slot of those since there was none */
     int failure_count;      /* @once: in a row */
     struct streak streak;
     bool is_recalled;  /* what the store knew of its slots at the start is known, or not needed */
@@ -37,7 +40,8 @@ struct entry {
     bool has_settled;  /* @once, @reboot: nothing more to do */
     bool has_won;      /* and so written our fingerprint to the key's row */
     bool has_told_difference;
-    bool shares_key; /* with another job of the table */
+    bool shares_key;            /* with other jobs of the table: */
+    struct entry *next_sharing; /* the next of them, in a ring */
 };
 
 struct roster {

@@ -3,9 +3,6 @@
 
 #include "cron/cron_hash.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 int64_t slots_next(const struct slots *slots, int64_t after_us)
 {
     int64_t next = cron_next(&slots->cron, slots->zone, after_us - slots->offset_us);
@@ -65,11 +62,11 @@ int slots_backlog(const struct slots *slots, int64_t after_us, int64_t until_us,
     return kept;
 }
 
-void slots_fingerprint(const struct slots *slots, char ret_text[SLOTS_FINGERPRINT_ROOM])
+uint64_t slots_fingerprint(const struct slots *slots)
 {
     char text[CRON_TEXT_MAX];
     uint64_t hash = cron_hash_text(cron_format(&slots->cron, text));
     if (slots->cron.kind == CRON_CALENDAR)
         hash = cron_hash_with(hash, cron_hash_text(zone_name(slots->zone)));
-    snprintf(ret_text, SLOTS_FINGERPRINT_ROOM, "%016" PRIx64, hash);
+    return hash;
 }

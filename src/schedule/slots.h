@@ -34,6 +34,5 @@ int64_t slots_window_ms(const struct slots *slots, int64_t slot_us, int64_t star
 int slots_backlog(const struct slots *slots, int64_t after_us, int64_t until_us,
                   int64_t ret_slots_us[SLOTS_BACKLOG_MOST], bool *ret_is_cut);
 
-/* The schedule in few bytes: another one for every other meaning of the table's text. */
-#define SLOTS_FINGERPRINT_ROOM 33
-void slots_fingerprint(const struct slots *slots, char ret_text[SLOTS_FINGERPRINT_ROOM]);
+/* The schedule as a number: another one for every other meaning of the table's text. */
+uint64_t slots_fingerprint(const struct slots *slots);

@@ -204,7 +204,6 @@ static struct turn *make(struct scheduler *scheduler, struct entry *entry, struc
     turn->has_told_failure = owed.is_told;
     turn->key = turn_claim_key(entry);
     turn->place = (struct place){.slot_us = owed.slot_us, .given = on_place_given};
-    slots_fingerprint(&entry->slots, turn->fingerprint);
     alarm_init(&turn->again, scheduler->loop, on_again);
     list_push(&scheduler->turns, &turn->node);
     entry->turn_count++;
@@ -216,6 +215,8 @@ static struct turn *make(struct scheduler *scheduler, struct entry *entry, struc
 void turn_begin(struct scheduler *scheduler, struct entry *entry, struct owed_slot owed)
 {
     struct turn *turn = make(scheduler, entry, owed);
+    if (entry->turn_count == 1 || owed.slot_us < entry->oldest_turn_us)
+        entry->oldest_turn_us = owed.slot_us;
     turn->end_us = end_of_window_us(turn);
     wait_for_place(turn);
 }

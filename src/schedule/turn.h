@@ -30,9 +30,9 @@ struct turn {
     struct entry *entry;   /* NULL once the table has the job no more */
     const struct job *job;
     char *key;
-    int64_t slot_us; /* NO_INSTANT: none */
-    int64_t end_us;  /* its window's, by the wall clock; INT64_MAX: none */
-    char fingerprint[SLOTS_FINGERPRINT_ROOM];
+    int64_t slot_us;            /* NO_INSTANT: none */
+    int64_t end_us;             /* its window's, by the wall clock; INT64_MAX: none */
+    char past[FINGERPRINT_MAX]; /* as claimed with (schedule/past.h) */
     struct place place;
     enum turn_state state;
     struct alarm again;

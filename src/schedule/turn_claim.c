@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/now.h"
 #include "run/run_tell.h"
+#include "schedule/past.h"
 #include "schedule/schedule_tell.h"
 #include "schedule/scheduler.h"
 
@@ -88,6 +89,7 @@ void turn_claim_fill(struct turn *turn, struct run_spec *ret_spec)
     const struct job *job = turn->job;
     bool is_stopped_worse = !entry_repeats_within_minute(turn->entry) && !will_be_rerun(turn);
     bool has_slot = turn->slot_us != NO_INSTANT;
+    bool has_past = has_slot && past_write(turn->entry, turn->slot_us, turn->past);
     *ret_spec = (struct run_spec){
         .job = job,
         .store = scheduler->spec.store,
@@ -103,7 +105,7 @@ void turn_claim_fill(struct turn *turn, struct run_spec *ret_spec)
                 .is_once = turn->entry->slots.cron.kind == CRON_ONCE,
                 .is_rerun = has_slot && job->if_interrupted == JOB_IF_INTERRUPTED_RERUN,
                 .is_skipping = is_skipping(turn),
-                .fingerprint = has_slot && !turn->entry->shares_key ? turn->fingerprint : NULL,
+                .fingerprint = has_past ? turn->past : NULL,
                 .is_steadfast = job->start_within_ms != 0,
                 .far_ahead_ms = FAR_AHEAD_MS,
                 .give_up_ms = give_up_ms(turn),
@@ -187,7 +189,7 @@ static void on_won(struct turn *turn)
 {
     struct entry *entry = turn->entry;
     const char *before = turn->run.claim.item.previous_fingerprint;
-    bool is_same = before[0] == '\0' || strcmp(before, turn->fingerprint) == 0;
+    bool is_same = before[0] == '\0' || past_is_same(before, turn->past);
     run_tell_claim(&turn->run, CLAIM_RESULT_WON);
     if (entry == NULL || turn->run.spec.claim.fingerprint == NULL)
         return;

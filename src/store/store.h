@@ -113,8 +113,8 @@ struct claim_item {
     /* With a slot: a person makes up for it. A row that says missed or skipped gives way to the run
      * that wins; undone, that leaves the slot open. */
     bool is_by_hand;
-    /* Of the job's schedule, at most 32 bytes. A winner writes it to the key's row, one without
-     * (NULL) leaves the row's. It decides nothing: see previous_fingerprint. */
+    /* Of the job's schedule, and how far its past is told, at most 32 bytes. A winner writes it to
+     * the key's row, one without (NULL) leaves the row's. It decides nothing here. */
     const char *fingerprint;
     int64_t guard_pid; /* SQLite: the guard, alive as long as the tree; 0 for none yet */
     bool is_rerun;     /* with a slot: its run may be taken over once it is interrupted */
@@ -139,8 +139,7 @@ struct claim_item {
     int64_t abandoned_fence;
     int64_t starts; /* WON, of a run taken over: how often it was started, this time included */
     bool is_first_to_tell; /* MISSED, SKIPPED: this claim recorded it, and its caller logs it */
-    /* Of an item with a fingerprint: the row's before this claim; "" for none. Another than the
-     * item's: some replica has, or had, another schedule for the job. */
+    /* Of an item with a fingerprint: the row's before this claim; "" for none. */
     char previous_fingerprint[FINGERPRINT_MAX];
 };
 

@@ -408,6 +408,21 @@ static void check_without_row(const struct story *story, bool is_known)
     }
 }
 
+/* Of a leaserun that was killed the next winner tells. */
+static bool has_next_winner(const struct story *story)
+{
+    const struct model_run *run = story->run;
+    for (size_t i = first_run(story->job->job, story->slot_us + 1000000); i < model_run_count;
+         i++) {
+        const struct model_run *next = &model_runs[i];
+        if (strcmp(next->job, story->job->job) != 0)
+            return false;
+        if (next->fence > 0 && !next->is_undone && next->written_ms > run->written_ms)
+            return true;
+    }
+    return false;
+}
+
 static void check_slot(const struct job_of_world *job, int64_t slot_us, bool is_known)
 {
     struct story story = story_of(job, slot_us);
@@ -423,8 +438,7 @@ static void check_slot(const struct job_of_world *job, int64_t slot_us, bool is_
         return;
     }
     enum run_outcome outcome = story.run->outcome;
-    /* Of a leaserun that was killed the next winner tells: after the last slots there is none. */
-    bool has_next = (slot_us - WORLD_EPOCH_US) / 1000 + 25 * HOUR_MS < world.now_ms;
+    bool has_next = has_next_winner(&story);
     if (outcome == OUTCOME_NONE && has_next && job->table_bit == 0)
         complain(&story, "its story has no end");
     if (outcome == OUTCOME_NOT_STARTED && story.start_count == 0)

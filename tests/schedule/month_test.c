@@ -417,6 +417,47 @@ static void reload__while_slots_wait_for_the_store__each_slot_is_told(void **unu
     assert_true(tally.missed_told > 0);
 }
 
+/* ---- slots that only the dead knew of -------------------------------------------------------- */
+
+static bool has_recorded_after(const char *job, int64_t slot_us)
+{
+    for (size_t i = model_run_count; i-- > 0;)
+        if (strcmp(model_runs[i].job, job) == 0 && model_runs[i].slot_us > slot_us)
+            return true;
+    return false;
+}
+
+/* A slot waits there, and a later one has its row. */
+static bool leaves_slot_behind(const struct replica *replica)
+{
+    const struct roster *roster = replica->scheduler->roster;
+    for (size_t i = 0; i < roster->count; i++) {
+        const struct entry *entry = &roster->entries[i];
+        if (entry->late_count > 0 && has_recorded_after(entry->job->name, entry->late[0].slot_us))
+            return true;
+    }
+    return false;
+}
+
+static void start__after_the_only_ones_that_knew_of_slots_died__each_slot_is_told(void **unused)
+{
+    const int64_t back_ms = HOUR_MS + 25 * MINUTE_MS; /* the store is, just before slots are due */
+    int left_count = 0;
+    for (int64_t after_ms = 0; after_ms < 2000; after_ms += 20) {
+        begin_world(3);
+        model_network_outage(HOUR_MS + MINUTE_MS, back_ms - 300 - HOUR_MS - MINUTE_MS);
+        struct replica *replica = replicas_start(0, 0);
+        world_run(back_ms + after_ms);
+        left_count += leaves_slot_behind(replica);
+        replicas_crash(replica);
+        world_run(back_ms + 6 * MINUTE_MS);
+        replicas_start(0, 0);
+        world_run(3 * HOUR_MS);
+        assert_int_equal(month_check(3 * HOUR_MS - 10 * MINUTE_MS).faults, 0);
+    }
+    assert_true(left_count > 0);
+}
+
 static int remove_tables(void **unused)
 {
     replicas_done();
@@ -429,6 +470,7 @@ int main(void)
         cmocka_unit_test(clock__set_a_year_ahead_while_the_store_is_away__no_slot_is_left_out),
         cmocka_unit_test(start__a_year_ahead_after_an_hour_without_replica__each_slot_is_told),
         cmocka_unit_test(reload__while_slots_wait_for_the_store__each_slot_is_told),
+        cmocka_unit_test(start__after_the_only_ones_that_knew_of_slots_died__each_slot_is_told),
         cmocka_unit_test(month__three_replicas_and_every_disturbance__each_slot_one_story),
     };
     return cmocka_run_group_tests_name("month", tests, NULL, remove_tables);
