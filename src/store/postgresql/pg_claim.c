@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "store/postgresql/pg_ops.h"
 #include "store/postgresql/pg_plain.h"
+#include "store/postgresql/pg_prepared.h"
 #include "store/postgresql/pg_quick.h"
 #include "store/postgresql/pg_row.h"
 #include "store/postgresql/pg_sql.h"
@@ -26,168 +27,175 @@
  * The fence is drawn under the lock. A value drawn before the wait could be lower than the row's,
  * or be given again after a purge. */
 
-static const char item_sql[] = /* $2: not_after; then one array for each column */
-    ", given AS MATERIALIZED (SELECT $3::!text[] AS keys, $4::!text[] AS holders, $5::!text[] AS "
-    "run_ids, $6::!text[] AS jobs, $7::!int4[] AS attempts, $8::!int8[] AS ttls, $9::!int8[] AS "
-    "holds, $10::!int8[] AS slots, $11::!int8[] AS start_withins, $12::!bool[] AS is_onces, "
-    "$13::!bool[] AS is_skippings, $14::!text[] AS fingerprints, $15::!int4[] AS startss, "
-    "$16::!bool[] AS is_by_hands FROM settings WHERE "
-    "settings.lock_timeout IS NOT NULL)"
-    ", item AS MATERIALIZED ("
-    "SELECT i.n, i.key, i.holder, i.run_id, i.job, i.attempt, i.ttl_ms, i.hold_ms, "
-    "i.start_within_ms, i.is_once, i.is_skipping, i.fingerprint, i.starts, i.is_by_hand, "
-    "#instant(i.slot_us) AS slot, "
-    "#instant($2::!int8) AS not_after, !clock_timestamp() AS now "
-    "FROM given CROSS JOIN ROWS FROM (!unnest(given.keys), !unnest(given.holders), "
-    "!unnest(given.run_ids), !unnest(given.jobs), !unnest(given.attempts), !unnest(given.ttls), "
-    "!unnest(given.holds), !unnest(given.slots), !unnest(given.start_withins), "
-    "!unnest(given.is_onces), !unnest(given.is_skippings), !unnest(given.fingerprints), "
-    "!unnest(given.startss), !unnest(given.is_by_hands)) WITH ORDINALITY AS i (key, holder, "
-    "run_id, job, attempt, ttl_ms, hold_ms, slot_us, "
-    "start_within_ms, is_once, is_skipping, fingerprint, starts, is_by_hand, n))";
+/* $2: not_after; then one array for each column */
+#define ITEM                                                                                       \
+    ", given AS MATERIALIZED (SELECT $3::!text[] AS keys, $4::!text[] AS holders, $5::!text[] AS " \
+    "run_ids, $6::!text[] AS jobs, $7::!int4[] AS attempts, $8::!int8[] AS ttls, $9::!int8[] AS "  \
+    "holds, $10::!int8[] AS slots, $11::!int8[] AS start_withins, $12::!bool[] AS is_onces, "      \
+    "$13::!bool[] AS is_skippings, $14::!text[] AS fingerprints, $15::!int4[] AS startss, "        \
+    "$16::!bool[] AS is_by_hands FROM settings WHERE "                                             \
+    "settings.lock_timeout IS NOT NULL)"                                                           \
+    ", item AS MATERIALIZED ("                                                                     \
+    "SELECT i.n, i.key, i.holder, i.run_id, i.job, i.attempt, i.ttl_ms, i.hold_ms, "               \
+    "i.start_within_ms, i.is_once, i.is_skipping, i.fingerprint, i.starts, i.is_by_hand, "         \
+    "#instant(i.slot_us) AS slot, "                                                                \
+    "#instant($2::!int8) AS not_after, !clock_timestamp() AS now "                                 \
+    "FROM given CROSS JOIN ROWS FROM (!unnest(given.keys), !unnest(given.holders), "               \
+    "!unnest(given.run_ids), !unnest(given.jobs), !unnest(given.attempts), !unnest(given.ttls), "  \
+    "!unnest(given.holds), !unnest(given.slots), !unnest(given.start_withins), "                   \
+    "!unnest(given.is_onces), !unnest(given.is_skippings), !unnest(given.fingerprints), "          \
+    "!unnest(given.startss), !unnest(given.is_by_hands)) WITH ORDINALITY AS i (key, holder, "      \
+    "run_id, job, attempt, ttl_ms, hold_ms, slot_us, "                                             \
+    "start_within_ms, is_once, is_skipping, fingerprint, starts, is_by_hand, n))"
 
-static const char look_sql[] =
-    ", look AS MATERIALIZED ("
-    "SELECT item.*, lease.key AS lease_key, lease.holder AS lease_holder, "
-    "lease.run_id AS lease_run_id, lease.attempt AS lease_attempt, lease.acquired_at, "
-    "lease.released, lease.revoked, lease.not_before, lease.slot AS lease_slot, "
-    "lease.fingerprint AS lease_fingerprint, "
-    "LEAST(lease.expires_at, item.now {+} #span(lease.ttl_ms)) AS expires_at, "
-    "lease.expires_at {>} (item.now {+} #span(lease.ttl_ms)) AS is_too_long, "
-    "own.run_id AS own_run_id, own.holder AS own_holder, own.outcome AS own_outcome, "
-    "other.run_id AS slot_run_id, other.outcome AS slot_outcome, "
-    "item.is_by_hand AND other.outcome {=} ANY ('{missed,skipped}'::!text[]) AS is_made_up, "
-    "CASE WHEN item.is_once THEN (SELECT true FROM @runs AS once WHERE once.is_once "
-    "AND once.key {=} item.key AND once.outcome {=} 'succeeded' LIMIT 1) END AS has_succeeded "
-    "FROM item LEFT JOIN @leases AS lease ON lease.key {=} item.key "
-    "LEFT JOIN @runs AS own ON own.run_id {=} item.run_id "
-    "LEFT JOIN @runs AS other ON other.key {=} item.key AND other.slot {=} item.slot "
-    "AND other.run_id {<>} item.run_id)";
+#define LOOK                                                                                       \
+    ", look AS MATERIALIZED ("                                                                     \
+    "SELECT item.*, lease.key AS lease_key, lease.holder AS lease_holder, "                        \
+    "lease.run_id AS lease_run_id, lease.attempt AS lease_attempt, lease.acquired_at, "            \
+    "lease.released, lease.revoked, lease.not_before, lease.slot AS lease_slot, "                  \
+    "lease.fingerprint AS lease_fingerprint, "                                                     \
+    "LEAST(lease.expires_at, item.now {+} #span(lease.ttl_ms)) AS expires_at, "                    \
+    "lease.expires_at {>} (item.now {+} #span(lease.ttl_ms)) AS is_too_long, "                     \
+    "own.run_id AS own_run_id, own.holder AS own_holder, own.outcome AS own_outcome, "             \
+    "other.run_id AS slot_run_id, other.outcome AS slot_outcome, "                                 \
+    "item.is_by_hand AND other.outcome {=} ANY ('{missed,skipped}'::!text[]) AS is_made_up, "      \
+    "CASE WHEN item.is_once THEN (SELECT true FROM @runs AS once WHERE once.is_once "              \
+    "AND once.key {=} item.key AND once.outcome {=} 'succeeded' LIMIT 1) END AS has_succeeded "    \
+    "FROM item LEFT JOIN @leases AS lease ON lease.key {=} item.key "                              \
+    "LEFT JOIN @runs AS own ON own.run_id {=} item.run_id "                                        \
+    "LEFT JOIN @runs AS other ON other.key {=} item.key AND other.slot {=} item.slot "             \
+    "AND other.run_id {<>} item.run_id)"
 
 /* First come late duplicates: of a run that is over or was taken over, of a claim that was given
  * up, of a claim of one's own. A slot that the lease's row names and no run does is one whose run
  * was purged. Only a live lease makes a claim give its slot up: a hold ends when it was said to. */
-static const char judged_sql[] =
-    ", judged AS MATERIALIZED (SELECT look.*, CASE "
-    "WHEN own_outcome {<>} ALL ('{missed,skipped}'::!text[]) OR own_holder {<>} holder "
-    "OR now {>} not_after THEN 'raced' "
-    "WHEN lease_holder {=} holder AND NOT released AND NOT revoked AND attempt {>} lease_attempt "
-    "THEN 'free' "
-    "WHEN lease_holder {=} holder AND NOT released AND expires_at {>} now THEN 'held' "
-    "WHEN lease_holder {=} holder THEN 'raced' "
-    "WHEN slot {>} (now {+} '1 second'::!interval) THEN 'early' "
-    "WHEN COALESCE(own_outcome, slot_outcome) {=} ANY ('{missed,skipped}'::!text[]) "
-    "AND is_made_up IS NOT TRUE THEN COALESCE(own_outcome, slot_outcome) "
-    "WHEN (slot_run_id IS NOT NULL AND is_made_up IS NOT TRUE) OR lease_slot {=} slot OR "
-    "has_succeeded THEN 'done' "
-    "WHEN start_within_ms {>=} 0 AND (slot {+} #span(start_within_ms)) {<} now THEN 'missed' "
-    "WHEN lease_key IS NULL THEN 'free' "
-    "WHEN is_skipping AND slot IS NOT NULL AND NOT released AND expires_at {>} now THEN 'skipped' "
-    "WHEN NOT released AND expires_at {>} now THEN 'held' "
-    "WHEN not_before {>} now AND acquired_at {<=} now THEN 'held' "
-    "ELSE 'free' END AS verdict FROM look)";
+#define JUDGED                                                                                     \
+    ", judged AS MATERIALIZED (SELECT look.*, CASE "                                               \
+    "WHEN own_outcome {<>} ALL ('{missed,skipped}'::!text[]) OR own_holder {<>} holder "           \
+    "OR now {>} not_after THEN 'raced' "                                                           \
+    "WHEN lease_holder {=} holder AND NOT released AND NOT revoked AND attempt {>} lease_attempt " \
+    "THEN 'free' "                                                                                 \
+    "WHEN lease_holder {=} holder AND NOT released AND expires_at {>} now THEN 'held' "            \
+    "WHEN lease_holder {=} holder THEN 'raced' "                                                   \
+    "WHEN slot {>} (now {+} '1 second'::!interval) THEN 'early' "                                  \
+    "WHEN COALESCE(own_outcome, slot_outcome) {=} ANY ('{missed,skipped}'::!text[]) "              \
+    "AND is_made_up IS NOT TRUE THEN COALESCE(own_outcome, slot_outcome) "                         \
+    "WHEN (slot_run_id IS NOT NULL AND is_made_up IS NOT TRUE) OR lease_slot {=} slot OR "         \
+    "has_succeeded THEN 'done' "                                                                   \
+    "WHEN start_within_ms {>=} 0 AND (slot {+} #span(start_within_ms)) {<} now THEN 'missed' "     \
+    "WHEN lease_key IS NULL THEN 'free' "                                                          \
+    "WHEN is_skipping AND slot IS NOT NULL AND NOT released AND expires_at {>} now THEN "          \
+    "'skipped' "                                                                                   \
+    "WHEN NOT released AND expires_at {>} now THEN 'held' "                                        \
+    "WHEN not_before {>} now AND acquired_at {<=} now THEN 'held' "                                \
+    "ELSE 'free' END AS verdict FROM look)"
 
 /* No lease lasts longer than its ttl: this one was written before the server's clock was stepped
  * back. Should its holder be dead, nobody else would ever shorten it. */
-static const char shortened_sql[] =
-    ", shortened AS (UPDATE @leases AS lease SET "
-    "expires_at = !clock_timestamp() {+} #span(lease.ttl_ms) FROM judged AS j "
-    "WHERE j.verdict {=} 'held' AND j.is_too_long AND lease.key {=} j.key AND NOT lease.released "
-    "AND lease.expires_at {>} (!clock_timestamp() {+} #span(lease.ttl_ms)))";
+#define SHORTENED                                                                                  \
+    ", shortened AS (UPDATE @leases AS lease SET "                                                 \
+    "expires_at = !clock_timestamp() {+} #span(lease.ttl_ms) FROM judged AS j "                    \
+    "WHERE j.verdict {=} 'held' AND j.is_too_long AND lease.key {=} j.key AND NOT lease.released " \
+    "AND lease.expires_at {>} (!clock_timestamp() {+} #span(lease.ttl_ms)))"
 
 /* Instead, once a row of a batch was found locked for too long: its claim is raced, and the others
  * go on. It costs them a second write, and so is not done before. */
-static const char lockable_sql[] =
-    ", lockable AS MATERIALIZED (SELECT lease.key FROM judged AS j "
-    "JOIN @leases AS lease ON lease.key {=} j.key WHERE j.verdict {=} 'free' ORDER BY lease.key "
-    "FOR NO KEY UPDATE OF lease SKIP LOCKED)";
-static const char only_lockable_sql[] =
-    "AND (j.lease_key IS NULL OR j.key {=} ANY (SELECT lockable.key FROM lockable)) ";
+#define LOCKABLE                                                                                   \
+    ", lockable AS MATERIALIZED (SELECT lease.key FROM judged AS j "                               \
+    "JOIN @leases AS lease ON lease.key {=} j.key WHERE j.verdict {=} 'free' ORDER BY lease.key "  \
+    "FOR NO KEY UPDATE OF lease SKIP LOCKED)"
+#define ONLY_LOCKABLE                                                                              \
+    "AND (j.lease_key IS NULL OR j.key {=} ANY (SELECT lockable.key FROM lockable)) "
 
 /* A hold from before the server's clock was stepped back is none. */
-static const char won_sql[] =
-    ", won AS ("
-    "INSERT INTO @leases AS lease (key, holder, run_id, previous_run_id, fence, attempt, "
-    "acquired_at, expires_at, not_before, released, revoked, slot, ttl_ms, fingerprint) "
-    "SELECT j.key, j.holder, j.run_id, j.lease_run_id, !nextval(@@fence_seq), j.attempt, t.now, "
-    "t.now {+} #span(j.ttl_ms), CASE WHEN j.hold_ms {>} 0 THEN t.now {+} #span(j.hold_ms) END, "
-    "false, false, j.slot, j.ttl_ms, j.fingerprint "
-    "FROM judged AS j CROSS JOIN LATERAL (SELECT !clock_timestamp() AS now) AS t "
-    "WHERE j.verdict {=} 'free' ";
-static const char in_order_sql[] =
-    "ORDER BY j.key "
-    "ON CONFLICT (key) DO UPDATE SET holder = EXCLUDED.holder, run_id = EXCLUDED.run_id, "
-    "previous_run_id = CASE WHEN lease.run_id {=} EXCLUDED.run_id THEN lease.previous_run_id "
-    "ELSE lease.run_id END, "
-    "fence = GREATEST(!nextval(@@fence_seq), lease.fence {+} 1), attempt = EXCLUDED.attempt, "
-    "acquired_at = !clock_timestamp(), "
-    "expires_at = !clock_timestamp() {+} #span(EXCLUDED.ttl_ms), "
-    "not_before = !clock_timestamp() {+} (EXCLUDED.not_before {-} EXCLUDED.acquired_at), "
-    "released = false, revoked = false, waited = false, slot = COALESCE(EXCLUDED.slot, "
-    "lease.slot), "
-    "ttl_ms = EXCLUDED.ttl_ms, "
-    "fingerprint = COALESCE(EXCLUDED.fingerprint, lease.fingerprint) "
-    "WHERE !clock_timestamp() {<=} #instant($2::!int8) AND ("
-    "(lease.holder {=} EXCLUDED.holder AND lease.attempt {<} EXCLUDED.attempt "
-    "AND NOT lease.released AND NOT lease.revoked) "
-    "OR (lease.holder {<>} EXCLUDED.holder AND lease.run_id {=} EXCLUDED.previous_run_id "
-    "AND (lease.released OR lease.expires_at {<=} !clock_timestamp()) "
-    "AND (lease.not_before {>} !clock_timestamp() AND lease.acquired_at {<=} !clock_timestamp()) "
-    "IS NOT TRUE AND (lease.slot {=} EXCLUDED.slot) IS NOT TRUE)) "
-    "RETURNING lease.key, lease.fence, lease.previous_run_id, lease.acquired_at)";
+#define WON                                                                                        \
+    ", won AS ("                                                                                   \
+    "INSERT INTO @leases AS lease (key, holder, run_id, previous_run_id, fence, attempt, "         \
+    "acquired_at, expires_at, not_before, released, revoked, slot, ttl_ms, fingerprint) "          \
+    "SELECT j.key, j.holder, j.run_id, j.lease_run_id, !nextval(@@fence_seq), j.attempt, t.now, "  \
+    "t.now {+} #span(j.ttl_ms), CASE WHEN j.hold_ms {>} 0 THEN t.now {+} #span(j.hold_ms) END, "   \
+    "false, false, j.slot, j.ttl_ms, j.fingerprint "                                               \
+    "FROM judged AS j CROSS JOIN LATERAL (SELECT !clock_timestamp() AS now) AS t "                 \
+    "WHERE j.verdict {=} 'free' "
+#define IN_ORDER                                                                                   \
+    "ORDER BY j.key "                                                                              \
+    "ON CONFLICT (key) DO UPDATE SET holder = EXCLUDED.holder, run_id = EXCLUDED.run_id, "         \
+    "previous_run_id = CASE WHEN lease.run_id {=} EXCLUDED.run_id THEN lease.previous_run_id "     \
+    "ELSE lease.run_id END, "                                                                      \
+    "fence = GREATEST(!nextval(@@fence_seq), lease.fence {+} 1), attempt = EXCLUDED.attempt, "     \
+    "acquired_at = !clock_timestamp(), "                                                           \
+    "expires_at = !clock_timestamp() {+} #span(EXCLUDED.ttl_ms), "                                 \
+    "not_before = !clock_timestamp() {+} (EXCLUDED.not_before {-} EXCLUDED.acquired_at), "         \
+    "released = false, revoked = false, waited = false, slot = COALESCE(EXCLUDED.slot, "           \
+    "lease.slot), "                                                                                \
+    "ttl_ms = EXCLUDED.ttl_ms, "                                                                   \
+    "fingerprint = COALESCE(EXCLUDED.fingerprint, lease.fingerprint) "                             \
+    "WHERE !clock_timestamp() {<=} #instant($2::!int8) AND ("                                      \
+    "(lease.holder {=} EXCLUDED.holder AND lease.attempt {<} EXCLUDED.attempt "                    \
+    "AND NOT lease.released AND NOT lease.revoked) "                                               \
+    "OR (lease.holder {<>} EXCLUDED.holder AND lease.run_id {=} EXCLUDED.previous_run_id "         \
+    "AND (lease.released OR lease.expires_at {<=} !clock_timestamp()) "                            \
+    "AND (lease.not_before {>} !clock_timestamp() AND lease.acquired_at {<=} !clock_timestamp()) " \
+    "IS NOT TRUE AND (lease.slot {=} EXCLUDED.slot) IS NOT TRUE)) "                                \
+    "RETURNING lease.key, lease.fence, lease.previous_run_id, lease.acquired_at)"
 
 /* made_up: the row of a slot that nobody had started becomes this run's.
  * started: should the run's row have been written since the look, the statement fails (23505).
  * again: the claim whose reply was lost. closed: the unfinished run of a holder that is gone; told
  * again when our reply was lost. */
-static const char runs_sql[] =
-    ", made_up AS ("
-    "UPDATE @runs AS run SET run_id = j.run_id, job = j.job, is_once = j.is_once, "
-    "fence = won.fence, holder = j.holder, attempt = j.attempt, started_at = won.acquired_at, "
-    "finished_at = NULL, outcome = NULL, starts = j.starts "
-    "FROM won JOIN judged AS j ON j.key {=} won.key WHERE j.is_made_up "
-    "AND run.run_id {=} j.slot_run_id AND run.outcome {=} j.slot_outcome RETURNING run.run_id)"
-    ", started AS ("
-    "INSERT INTO @runs (run_id, key, job, slot, is_once, fence, holder, attempt, "
-    "started_at, starts) SELECT j.run_id, j.key, j.job, j.slot, j.is_once, won.fence, j.holder, "
-    "j.attempt, won.acquired_at, j.starts FROM won JOIN judged AS j ON j.key {=} won.key "
-    "LEFT JOIN made_up ON made_up.run_id {=} j.run_id "
-    "WHERE j.own_run_id IS NULL AND made_up.run_id IS NULL)"
-    ", again AS ("
-    "UPDATE @runs AS run SET fence = won.fence, attempt = j.attempt "
-    "FROM won JOIN judged AS j ON j.key {=} won.key "
-    "WHERE run.run_id {=} j.own_run_id AND run.outcome IS NULL)"
-    ", closed AS ("
-    "UPDATE @runs AS run SET outcome = 'abandoned', abandoned_by = j.run_id, "
-    "finished_at = COALESCE(run.finished_at, GREATEST(run.started_at, !clock_timestamp())) "
-    "FROM won JOIN judged AS j ON j.key {=} won.key WHERE run.run_id {=} won.previous_run_id "
-    "AND (run.outcome IS NULL OR run.abandoned_by {=} j.run_id) "
-    "RETURNING run.key, run.run_id, run.fence, run.holder)"
-    ", not_started AS ("
-    "INSERT INTO @runs (run_id, key, job, slot, is_once, fence, holder, attempt, finished_at, "
-    "outcome) SELECT j.run_id, j.key, j.job, j.slot, j.is_once, 0, j.holder, j.attempt, "
-    "!clock_timestamp(), j.verdict FROM judged AS j "
-    "WHERE j.verdict {=} ANY ('{missed,skipped}'::!text[]) "
-    "AND j.own_run_id IS NULL AND j.slot_run_id IS NULL ORDER BY j.key "
-    "ON CONFLICT DO NOTHING RETURNING run_id)";
+#define RUNS                                                                                       \
+    ", made_up AS ("                                                                               \
+    "UPDATE @runs AS run SET run_id = j.run_id, job = j.job, is_once = j.is_once, "                \
+    "fence = won.fence, holder = j.holder, attempt = j.attempt, started_at = won.acquired_at, "    \
+    "finished_at = NULL, outcome = NULL, starts = j.starts "                                       \
+    "FROM won JOIN judged AS j ON j.key {=} won.key WHERE j.is_made_up "                           \
+    "AND run.run_id {=} j.slot_run_id AND run.outcome {=} j.slot_outcome RETURNING run.run_id)"    \
+    ", started AS ("                                                                               \
+    "INSERT INTO @runs (run_id, key, job, slot, is_once, fence, holder, attempt, "                 \
+    "started_at, starts) SELECT j.run_id, j.key, j.job, j.slot, j.is_once, won.fence, j.holder, "  \
+    "j.attempt, won.acquired_at, j.starts FROM won JOIN judged AS j ON j.key {=} won.key "         \
+    "LEFT JOIN made_up ON made_up.run_id {=} j.run_id "                                            \
+    "WHERE j.own_run_id IS NULL AND made_up.run_id IS NULL)"                                       \
+    ", again AS ("                                                                                 \
+    "UPDATE @runs AS run SET fence = won.fence, attempt = j.attempt "                              \
+    "FROM won JOIN judged AS j ON j.key {=} won.key "                                              \
+    "WHERE run.run_id {=} j.own_run_id AND run.outcome IS NULL)"                                   \
+    ", closed AS ("                                                                                \
+    "UPDATE @runs AS run SET outcome = 'abandoned', abandoned_by = j.run_id, "                     \
+    "finished_at = COALESCE(run.finished_at, GREATEST(run.started_at, !clock_timestamp())) "       \
+    "FROM won JOIN judged AS j ON j.key {=} won.key WHERE run.run_id {=} won.previous_run_id "     \
+    "AND (run.outcome IS NULL OR run.abandoned_by {=} j.run_id) "                                  \
+    "RETURNING run.key, run.run_id, run.fence, run.holder)"                                        \
+    ", not_started AS ("                                                                           \
+    "INSERT INTO @runs (run_id, key, job, slot, is_once, fence, holder, attempt, finished_at, "    \
+    "outcome) SELECT j.run_id, j.key, j.job, j.slot, j.is_once, 0, j.holder, j.attempt, "          \
+    "!clock_timestamp(), j.verdict FROM judged AS j "                                              \
+    "WHERE j.verdict {=} ANY ('{missed,skipped}'::!text[]) "                                       \
+    "AND j.own_run_id IS NULL AND j.slot_run_id IS NULL ORDER BY j.key "                           \
+    "ON CONFLICT DO NOTHING RETURNING run_id)"
 
-static const char answer_sql[] =
-    " SELECT j.n, CASE WHEN j.verdict {=} 'free' AND won.key IS NOT NULL THEN 'won' "
-    "WHEN j.verdict {=} 'free' THEN 'raced' "
-    "WHEN j.verdict {=} ANY ('{missed,skipped}'::!text[]) AND j.own_run_id IS NULL "
-    "AND j.slot_run_id IS NULL AND not_started.run_id IS NULL THEN 'raced' ELSE j.verdict END AS "
-    "verdict, won.fence, "
-    "CASE WHEN j.verdict {=} 'early' THEN #ms(j.slot {-} j.now) "
-    "WHEN NOT j.released AND j.expires_at {>} j.now THEN #ms(j.expires_at {-} j.now) "
-    "ELSE #ms(j.not_before {-} j.now) END AS wait_ms, #us(j.acquired_at) AS held_since_us, "
-    "COALESCE(closed.holder, j.lease_holder) AS other, closed.run_id AS abandoned, "
-    "closed.fence AS abandoned_fence, (j.released OR j.expires_at {<=} j.now) AS is_on_hold, "
-    "(not_started.run_id IS NOT NULL OR j.own_run_id IS NOT NULL) AS is_first_to_tell, "
-    "j.lease_fingerprint AS previous_fingerprint, #server "
-    "FROM judged AS j LEFT JOIN won ON won.key {=} j.key "
-    "LEFT JOIN closed ON closed.key {=} j.key "
-    "LEFT JOIN not_started ON not_started.run_id {=} j.run_id "
-    "ORDER BY j.n";
+#define ANSWER                                                                                     \
+    " SELECT j.n, CASE WHEN j.verdict {=} 'free' AND won.key IS NOT NULL THEN 'won' "              \
+    "WHEN j.verdict {=} 'free' THEN 'raced' "                                                      \
+    "WHEN j.verdict {=} ANY ('{missed,skipped}'::!text[]) AND j.own_run_id IS NULL "               \
+    "AND j.slot_run_id IS NULL AND not_started.run_id IS NULL THEN 'raced' ELSE j.verdict END AS " \
+    "verdict, won.fence, "                                                                         \
+    "CASE WHEN j.verdict {=} 'early' THEN #ms(j.slot {-} j.now) "                                  \
+    "WHEN NOT j.released AND j.expires_at {>} j.now THEN #ms(j.expires_at {-} j.now) "             \
+    "ELSE #ms(j.not_before {-} j.now) END AS wait_ms, #us(j.acquired_at) AS held_since_us, "       \
+    "COALESCE(closed.holder, j.lease_holder) AS other, closed.run_id AS abandoned, "               \
+    "closed.fence AS abandoned_fence, (j.released OR j.expires_at {<=} j.now) AS is_on_hold, "     \
+    "(not_started.run_id IS NOT NULL OR j.own_run_id IS NOT NULL) AS is_first_to_tell, "           \
+    "j.lease_fingerprint AS previous_fingerprint, #server "                                        \
+    "FROM judged AS j LEFT JOIN won ON won.key {=} j.key "                                         \
+    "LEFT JOIN closed ON closed.key {=} j.key "                                                    \
+    "LEFT JOIN not_started ON not_started.run_id {=} j.run_id "                                    \
+    "ORDER BY j.n"
+
+static const char whole_sql[] =
+    "WITH #settings" ITEM LOOK JUDGED SHORTENED WON IN_ORDER RUNS ANSWER;
+static const char skipping_sql[] =
+    "WITH #settings" ITEM LOOK JUDGED LOCKABLE WON ONLY_LOCKABLE IN_ORDER RUNS ANSWER;
 
 /* ---- sending ----------------------------------------------------------------------------- */
 
@@ -295,7 +303,6 @@ static int64_t get_start_within(const struct claim_item *item)
 void pg_claim_build(struct pg_task *task, struct pg_statement *statement)
 {
     const struct store_request *request = task->request;
-    struct text sql TEXT_AUTODONE = TEXT_INIT;
     if (pg_wait_is_under_way(task)) {
         pg_wait_build(task, statement);
         return;
@@ -312,17 +319,10 @@ void pg_claim_build(struct pg_task *task, struct pg_statement *statement)
         pg_plain_build_claim(task, not_after_us(task), statement);
         return;
     }
-    text_add(&sql, "WITH #settings");
-    text_add(&sql, item_sql);
-    text_add(&sql, look_sql);
-    text_add(&sql, judged_sql);
-    text_add(&sql, task->skips_locked ? lockable_sql : shortened_sql);
-    text_add(&sql, won_sql);
-    text_add(&sql, task->skips_locked ? only_lockable_sql : "");
-    text_add(&sql, in_order_sql);
-    text_add(&sql, runs_sql);
-    text_add(&sql, answer_sql);
-    statement->sql = pg_sql_expand(text_string(&sql), task->schema);
+    if (task->skips_locked)
+        statement->sql = pg_sql_expand(skipping_sql, task->schema);
+    else
+        pg_prepared_write(task, whole_sql, NULL, statement);
     pg_statement_add(statement, pg_ops_lock_timeout(task));
     pg_statement_add(statement, mem_printf("%" PRId64, not_after_us(task)));
     add_texts(statement, request, get_key);

@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#define PG_PREPARED_MAX 4
+#define PG_PREPARED_MAX 6
 
 enum pg_prepared_question {
     PG_PREPARED_NOTHING,

@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "store/postgresql/pg_ops.h"
+#include "store/postgresql/pg_prepared.h"
 #include "store/postgresql/pg_row.h"
 #include "store/postgresql/pg_sql.h"
 
@@ -16,49 +17,49 @@
 #define IS_LIVE                                                                                    \
     "NOT lease.released AND NOT lease.revoked AND lease.expires_at {>} !clock_timestamp()"
 
-static const char item_sql[] =
-    "WITH #settings"
-    ", given AS MATERIALIZED (SELECT $2::!text[] AS keys, $3::!text[] AS holders, $4::!int8[] AS "
-    "fences, $5::!int8[] AS ttls FROM settings WHERE settings.lock_timeout IS NOT NULL)"
-    ", item AS MATERIALIZED (SELECT i.n, i.key, i.holder, i.fence, i.ttl_ms FROM given CROSS "
-    "JOIN ROWS FROM (!unnest(given.keys), !unnest(given.holders), !unnest(given.fences), "
-    "!unnest(given.ttls)) WITH ORDINALITY AS i (key, holder, fence, ttl_ms, n))";
+#define ITEM                                                                                       \
+    "WITH #settings"                                                                               \
+    ", given AS MATERIALIZED (SELECT $2::!text[] AS keys, $3::!text[] AS holders, $4::!int8[] AS " \
+    "fences, $5::!int8[] AS ttls FROM settings WHERE settings.lock_timeout IS NOT NULL)"           \
+    ", item AS MATERIALIZED (SELECT i.n, i.key, i.holder, i.fence, i.ttl_ms FROM given CROSS "     \
+    "JOIN ROWS FROM (!unnest(given.keys), !unnest(given.holders), !unnest(given.fences), "         \
+    "!unnest(given.ttls)) WITH ORDINALITY AS i (key, holder, fence, ttl_ms, n))"
 
-static const char plain_sql[] = ", renewed AS (UPDATE @leases AS lease SET ttl_ms = item.ttl_ms, "
-                                "expires_at = !clock_timestamp() {+} #span(item.ttl_ms) "
-                                "FROM item WHERE " IS_OURS " AND " IS_LIVE " RETURNING lease.key)"
-                                ", got AS MATERIALIZED (SELECT key FROM item)";
+#define PLAIN                                                                                      \
+    ", renewed AS (UPDATE @leases AS lease SET ttl_ms = item.ttl_ms, "                             \
+    "expires_at = !clock_timestamp() {+} #span(item.ttl_ms) "                                      \
+    "FROM item WHERE " IS_OURS " AND " IS_LIVE " RETURNING lease.key)"                             \
+    ", got AS MATERIALIZED (SELECT key FROM item)"
 
-static const char skipping_sql[] =
-    ", got AS MATERIALIZED (SELECT lease.key, item.ttl_ms FROM item "
-    "JOIN @leases AS lease ON " IS_OURS " ORDER BY lease.key "
-    "FOR NO KEY UPDATE OF lease SKIP LOCKED)"
-    ", renewed AS (UPDATE @leases AS lease SET ttl_ms = got.ttl_ms, "
-    "expires_at = !clock_timestamp() {+} #span(got.ttl_ms) "
-    "FROM got WHERE lease.key {=} got.key AND " IS_LIVE " RETURNING lease.key)";
+#define SKIPPING                                                                                   \
+    ", got AS MATERIALIZED (SELECT lease.key, item.ttl_ms FROM item "                              \
+    "JOIN @leases AS lease ON " IS_OURS " ORDER BY lease.key "                                     \
+    "FOR NO KEY UPDATE OF lease SKIP LOCKED)"                                                      \
+    ", renewed AS (UPDATE @leases AS lease SET ttl_ms = got.ttl_ms, "                              \
+    "expires_at = !clock_timestamp() {+} #span(got.ttl_ms) "                                       \
+    "FROM got WHERE lease.key {=} got.key AND " IS_LIVE " RETURNING lease.key)"
 
 /* The row as it was before this statement. A row that was ours and live, and yet was not renewed,
  * changed in this instant or is locked: no verdict, ask again. */
-static const char answer_sql[] =
-    " SELECT item.n, CASE WHEN renewed.key IS NOT NULL THEN 'renewed' "
-    "WHEN lease.key IS NULL THEN 'gone' "
-    "WHEN lease.holder {<>} item.holder OR lease.fence {<>} item.fence THEN 'taken' "
-    "WHEN lease.released THEN 'gone' WHEN lease.revoked THEN 'revoked' "
-    "WHEN lease.expires_at {<=} !clock_timestamp() AND got.key IS NOT NULL THEN 'expired' "
-    "ELSE 'locked' END AS verdict, "
-    "CASE WHEN NOT lease.released THEN lease.holder END AS other, #server "
-    "FROM item LEFT JOIN renewed ON renewed.key {=} item.key "
-    "LEFT JOIN @leases AS lease ON lease.key {=} item.key "
-    "LEFT JOIN got ON got.key {=} item.key ORDER BY item.n";
+#define ANSWER                                                                                     \
+    " SELECT item.n, CASE WHEN renewed.key IS NOT NULL THEN 'renewed' "                            \
+    "WHEN lease.key IS NULL THEN 'gone' "                                                          \
+    "WHEN lease.holder {<>} item.holder OR lease.fence {<>} item.fence THEN 'taken' "              \
+    "WHEN lease.released THEN 'gone' WHEN lease.revoked THEN 'revoked' "                           \
+    "WHEN lease.expires_at {<=} !clock_timestamp() AND got.key IS NOT NULL THEN 'expired' "        \
+    "ELSE 'locked' END AS verdict, "                                                               \
+    "CASE WHEN NOT lease.released THEN lease.holder END AS other, #server "                        \
+    "FROM item LEFT JOIN renewed ON renewed.key {=} item.key "                                     \
+    "LEFT JOIN @leases AS lease ON lease.key {=} item.key "                                        \
+    "LEFT JOIN got ON got.key {=} item.key ORDER BY item.n"
+
+static const char plain_sql[] = ITEM PLAIN ANSWER;
+static const char skipping_sql[] = ITEM SKIPPING ANSWER;
 
 void pg_renew_build(struct pg_task *task, struct pg_statement *statement)
 {
     const struct store_request *request = task->request;
-    struct text sql TEXT_AUTODONE = TEXT_INIT;
     struct text keys = TEXT_INIT, holders = TEXT_INIT, fences = TEXT_INIT, ttls = TEXT_INIT;
-    text_add(&sql, item_sql);
-    text_add(&sql, task->skips_locked ? skipping_sql : plain_sql);
-    text_add(&sql, answer_sql);
     pg_array_begin(&keys);
     pg_array_begin(&holders);
     pg_array_begin(&fences);
@@ -70,7 +71,10 @@ void pg_renew_build(struct pg_task *task, struct pg_statement *statement)
         pg_array_add_int64(&fences, item->fence);
         pg_array_add_int64(&ttls, item->ttl_ms);
     }
-    statement->sql = pg_sql_expand(text_string(&sql), task->schema);
+    if (task->skips_locked || request->u.renew.count == 1)
+        statement->sql = pg_sql_expand(task->skips_locked ? skipping_sql : plain_sql, task->schema);
+    else
+        pg_prepared_write(task, plain_sql, NULL, statement);
     pg_statement_add(statement, pg_ops_lock_timeout(task));
     pg_statement_add(statement, pg_ops_take_array(&keys));
     pg_statement_add(statement, pg_ops_take_array(&holders));
