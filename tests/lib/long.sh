@@ -108,7 +108,7 @@ long_endurance() {
 
 # Simulated months of three replicas, each from a seed of its own.
 long_months() {
-    case_of schedule "$MONTHS months of three replicas" bounded $((MONTHS * 120)) \
+    case_of schedule "$MONTHS months of three replicas" bounded $((MONTHS * 300)) \
         env CMOCKA_MESSAGE_OUTPUT=TAP LEASERUN_TEST_SEED=101 LEASERUN_TEST_SEEDS="$MONTHS" \
         "$BUILD/tests/schedule/test-schedule-month"
 }

@@ -37,8 +37,9 @@ if [ "${1-}" = --long ]; then
     is_long=true
     shift
 fi
-memory_mb=1500
-if $is_long; then memory_mb=${MODEL_MEMORY_MB:-6000}; fi
+# Of one search; with --long the largest takes two minutes and 3 GB when it has a core for itself.
+search_s=900 memory_mb=1500
+if $is_long; then search_s=3600 memory_mb=4000; fi
 
 count=0
 failed=0
@@ -81,7 +82,7 @@ search() { # model, kind of gcc flags, flags of the search, -D...
         return 1
     fi
     # shellcheck disable=SC2086
-    ./pan $flags >report 2>&1 &
+    timeout $search_s ./pan $flags >report 2>&1 &
     searcher=$!
     wait $searcher
     searcher=

@@ -75,7 +75,8 @@ try() { # plain|broken KIND NAME...
     shift 2
     case $kind in
     faults)
-        TMPDIR=$work BUILD=$build nice "$top/tests/faults/run" --seed "$1" --seconds "$2"
+        TMPDIR=$work BUILD=$build timeout --kill-after=30 $(($2 + 240)) \
+            nice "$top/tests/faults/run" --seed "$1" --seconds "$2"
         ;;
     store) LEASERUN_TEST_STORE=postgresql meson test -C "$build" --no-rebuild "$*" ;;
     *) meson test -C "$build" --no-rebuild "$*" ;;
@@ -150,7 +151,7 @@ check_mutant() { # NAME
             try_broken $catcher
             case $? in
             1) tell ok "$sentence: $catcher" ;;
-            *) tell no "$sentence: $catcher does not see it" ;;
+            *) tell no "$sentence: $catcher does not see it, status $?" ;;
             esac
         done <"$work/catchers"
     fi
