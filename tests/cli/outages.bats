@@ -265,10 +265,13 @@ start_lasting() { # MS OPTION...
 
 @test "P8 the row is locked for longer than the ttl: the command is ended, the lock is not ours to break" {
     start_stamp "$STAMPS" --ttl 5s
-    start pg_sql main "$DATABASE" "begin; select 1 from leaserun.leases where key = '$KEY' for update;
-        select pg_sleep(60); commit"
+    # It says at which second since boot it has the lock.
+    start psql -X -q -A -t -d "$STORE_URL" -c begin \
+        -c "select 1 from leaserun.leases where key = '$KEY' for update" \
+        -c '\! cut -d " " -f 1 /proc/uptime' -c 'select pg_sleep(60)'
     locker=$PID holder=${STARTED[0]}
-    struck=$(boot_us)
+    await 10 has_said "$locker" .
+    struck=$(started_stdout "$locker" | awk '/\./ { print int($1 * 1000000) }')
     ended_by_loss "$holder" 15
     expect_within "$(last_stamp "$STAMPS" "$struck")" 1200 4400
     expect_contains "$(started_stderr "$holder")" lock
