@@ -4,6 +4,7 @@
 #
 #     tests/mutants/run.sh [--all] [NAME...]
 #     tests/mutants/run.sh --list               # prints the table of README.md
+#     tests/mutants/run.sh --apply              # whether each still changes something; builds nothing
 #
 # A mutant is a sed script of this folder; its head says what it does, to which files, and who must
 # catch it:
@@ -34,6 +35,30 @@ names() {
     done
 }
 
+# Each command of the script, a { block } as a whole, must change a file by itself: a mutant of which
+# a part no longer applies may be harmless, or caught for another reason.
+every_command_applies() { # NAME; prints those that do not
+    commands=$(mktemp -d) || return 1
+    awk -v folder="$commands" '
+        /^#/ { next }
+        depth == 0 { number++ }
+        { print >(folder "/" number) }
+        /\{$/ { depth++ }
+        /^ *\}$/ { depth-- }' "$here/$1.sed"
+    harmless=$(
+        for command in "$commands"/*; do
+            applies=false
+            for file in $(head_of "$1" file); do
+                sed -f "$command" "$top/$file" | cmp -s - "$top/$file" || applies=true
+            done
+            $applies || cat "$command"
+        done
+    )
+    rm -rf "$commands"
+    printf '%s\n' "$harmless"
+    [ -z "$harmless" ]
+}
+
 if [ "${1-}" = --list ]; then
     echo '| mutant | what goes wrong | caught by | in the models |'
     echo '|---|---|---|---|'
@@ -43,6 +68,15 @@ if [ "${1-}" = --list ]; then
         echo "| \`$name\` | $(sentence_of "$name") | $catchers | $model |"
     done
     exit
+fi
+if [ "${1-}" = --apply ]; then
+    status=0
+    for name in $(names); do
+        harmless=$(every_command_applies "$name") && continue
+        echo "tests/mutants/$name.sed: the rule was written otherwise here, this changes nothing now: $harmless"
+        status=1
+    done
+    exit $status
 fi
 is_all=false
 [ "${1-}" != --all ] || { is_all=true && shift; }
@@ -105,25 +139,6 @@ passes() { # WORDS
     try plain $1 && echo "$1" >>"$work/passed"
 }
 
-# Each command of the script, a { block } as a whole, must change a file by itself: a mutant of which
-# a part no longer applies may be harmless, or caught for another reason.
-every_command_applies() { # NAME
-    rm -rf "$work/commands" && mkdir "$work/commands"
-    awk -v folder="$work/commands" '
-        /^#/ { next }
-        depth == 0 { number++ }
-        { print >(folder "/" number) }
-        /\{$/ { depth++ }
-        /^ *\}$/ { depth-- }' "$here/$1.sed"
-    for command in "$work/commands"/*; do
-        applies=false
-        for file in $(head_of "$1" file); do
-            sed -f "$command" "$top/$file" | cmp -s - "$top/$file" || applies=true
-        done
-        $applies || { cat "$command" >"$work/log" && return 1; }
-    done
-}
-
 # 1: a file stays as it is.
 changes_its_files() { # NAME
     for file in $(head_of "$1" file); do
@@ -138,7 +153,7 @@ check_mutant() { # NAME
     while read -r catcher; do
         passes "$catcher" || { tell no "$catcher passes without a mutant" && return; }
     done <"$work/catchers"
-    every_command_applies "$1" ||
+    every_command_applies "$1" >"$work/log" ||
         { tell no "$sentence: a part of it no longer changes anything" && return; }
     meson configure "$work/broken" -Dmutant="$1" >"$work/log" 2>&1
     if ! ninja -C "$work/broken" >>"$work/log" 2>&1; then
