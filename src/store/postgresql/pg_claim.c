@@ -40,13 +40,14 @@
     "i.start_within_ms, i.is_once, i.is_skipping, i.fingerprint, i.starts, i.is_by_hand, "         \
     "#instant(i.slot_us) AS slot, "                                                                \
     "#instant($2::!int8) AS not_after, !clock_timestamp() AS now "                                 \
-    "FROM given CROSS JOIN ROWS FROM (!unnest(given.keys), !unnest(given.holders), "               \
-    "!unnest(given.run_ids), !unnest(given.jobs), !unnest(given.attempts), !unnest(given.ttls), "  \
-    "!unnest(given.holds), !unnest(given.slots), !unnest(given.start_withins), "                   \
-    "!unnest(given.is_onces), !unnest(given.is_skippings), !unnest(given.fingerprints), "          \
-    "!unnest(given.startss), !unnest(given.is_by_hands)) WITH ORDINALITY AS i (key, holder, "      \
-    "run_id, job, attempt, ttl_ms, hold_ms, slot_us, "                                             \
-    "start_within_ms, is_once, is_skipping, fingerprint, starts, is_by_hand, n))"
+    "FROM given CROSS JOIN LATERAL (SELECT !generate_subscripts(given.keys, 1) AS n, "             \
+    "!unnest(given.keys) AS key, !unnest(given.holders) AS holder, "                               \
+    "!unnest(given.run_ids) AS run_id, !unnest(given.jobs) AS job, "                               \
+    "!unnest(given.attempts) AS attempt, !unnest(given.ttls) AS ttl_ms, "                          \
+    "!unnest(given.holds) AS hold_ms, !unnest(given.slots) AS slot_us, "                           \
+    "!unnest(given.start_withins) AS start_within_ms, !unnest(given.is_onces) AS is_once, "        \
+    "!unnest(given.is_skippings) AS is_skipping, !unnest(given.fingerprints) AS fingerprint, "     \
+    "!unnest(given.startss) AS starts, !unnest(given.is_by_hands) AS is_by_hand) AS i)"
 
 #define LOOK                                                                                       \
     ", look AS MATERIALIZED ("                                                                     \

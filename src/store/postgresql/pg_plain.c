@@ -27,12 +27,12 @@ static const char claim_sql[] =
     "AND (#instant(i.until_us) {<} !clock_timestamp()) IS NOT TRUE "
     "AND (SELECT true FROM @runs AS run WHERE run.key {=} i.key "
     "AND run.slot {=} i.slot) IS NOT TRUE)) AS is_plain "
-    "FROM given CROSS JOIN LATERAL (SELECT u.*, #instant(u.slot_us) AS slot FROM ROWS FROM "
-    "(!unnest(given.keys), !unnest(given.holders), "
-    "!unnest(given.run_ids), !unnest(given.jobs), !unnest(given.ttls), !unnest(given.holds), "
-    "!unnest(given.slots), !unnest(given.untils), !unnest(given.fingerprints), "
-    "!unnest(given.startss)) WITH ORDINALITY "
-    "AS u (key, holder, run_id, job, ttl_ms, hold_ms, slot_us, until_us, fingerprint, starts, n) "
+    "FROM given CROSS JOIN LATERAL (SELECT u.*, #instant(u.slot_us) AS slot FROM (SELECT "
+    "!generate_subscripts(given.keys, 1) AS n, !unnest(given.keys) AS key, "
+    "!unnest(given.holders) AS holder, !unnest(given.run_ids) AS run_id, "
+    "!unnest(given.jobs) AS job, !unnest(given.ttls) AS ttl_ms, !unnest(given.holds) AS hold_ms, "
+    "!unnest(given.slots) AS slot_us, !unnest(given.untils) AS until_us, "
+    "!unnest(given.fingerprints) AS fingerprint, !unnest(given.startss) AS starts) AS u "
     "OFFSET 0) AS i "
     "LEFT JOIN @leases AS held ON held.key {=} i.key "
     "WHERE !clock_timestamp() {<=} $2::!timestamptz "
@@ -73,10 +73,9 @@ static const char release_sql[] =
     ", given AS MATERIALIZED (SELECT $2::!text[] AS keys, $3::!text[] AS holders, $4::!int8[] AS "
     "fences, $5::!text[] AS run_ids, $6::!text[] AS outcomes, $7::!int4[] AS statuss FROM "
     "settings WHERE settings.lock_timeout IS NOT NULL)"
-    ", item AS MATERIALIZED (SELECT i.* FROM given CROSS JOIN ROWS FROM (!unnest(given.keys), "
-    "!unnest(given.holders), !unnest(given.fences), !unnest(given.run_ids), "
-    "!unnest(given.outcomes), !unnest(given.statuss)) AS i (key, holder, fence, run_id, outcome, "
-    "status))"
+    ", item AS MATERIALIZED (SELECT !unnest(given.keys) AS key, !unnest(given.holders) AS holder, "
+    "!unnest(given.fences) AS fence, !unnest(given.run_ids) AS run_id, "
+    "!unnest(given.outcomes) AS outcome, !unnest(given.statuss) AS status FROM given)"
     ", freed AS (UPDATE @leases AS lease SET released = true, "
     "expires_at = GREATEST(lease.acquired_at, LEAST(lease.expires_at, !clock_timestamp())) "
     "FROM item WHERE lease.key {=} item.key AND lease.holder {=} item.holder "
@@ -95,7 +94,8 @@ static const char release_sql[] =
 #define RELEASE_COLUMNS 6
 
 /* The values of all rows. Most columns are NULL in most batches: a NULL is written when a value
- * follows it, since ROWS FROM fills the shorter columns up, to the length of the keys. */
+ * follows it, since unnest beside unnest fills the shorter columns up, to the length of the keys.
+ */
 struct column {
     struct text array; /* empty: all are NULL */
     size_t null_count; /* not written yet */

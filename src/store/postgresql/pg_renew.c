@@ -21,9 +21,9 @@
     "WITH #settings"                                                                               \
     ", given AS MATERIALIZED (SELECT $2::!text[] AS keys, $3::!text[] AS holders, $4::!int8[] AS " \
     "fences, $5::!int8[] AS ttls FROM settings WHERE settings.lock_timeout IS NOT NULL)"           \
-    ", item AS MATERIALIZED (SELECT i.n, i.key, i.holder, i.fence, i.ttl_ms FROM given CROSS "     \
-    "JOIN ROWS FROM (!unnest(given.keys), !unnest(given.holders), !unnest(given.fences), "         \
-    "!unnest(given.ttls)) WITH ORDINALITY AS i (key, holder, fence, ttl_ms, n))"
+    ", item AS MATERIALIZED (SELECT !generate_subscripts(given.keys, 1) AS n, "                    \
+    "!unnest(given.keys) AS key, !unnest(given.holders) AS holder, "                               \
+    "!unnest(given.fences) AS fence, !unnest(given.ttls) AS ttl_ms FROM given)"
 
 #define PLAIN                                                                                      \
     ", renewed AS (UPDATE @leases AS lease SET ttl_ms = item.ttl_ms, "                             \
