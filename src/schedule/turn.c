@@ -94,10 +94,11 @@ static void look_again(struct turn *turn)
 static void decide(struct turn *turn)
 {
     bool is_undone = turn->result == CLAIM_RESULT_WON && turn->run.is_undone;
+    if (is_undone)
+        schedule_tell_not_started(turn, &turn->run.why_not_started);
     if (!may_come_again(turn)) {
         end(turn);
     } else if (is_undone) {
-        schedule_tell_not_started(turn, &turn->run.why_not_started);
         come_again(turn, SPAWN_AGAIN_MS);
     } else if (turn->result == CLAIM_RESULT_HELD && turn_claim_may_wait(turn)) {
         come_again(turn, POLL_MS);

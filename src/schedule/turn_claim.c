@@ -253,6 +253,8 @@ static void hear_takeover(struct turn *turn)
         schedule_tell_taken_over(turn);
     } else if (turn->result == CLAIM_RESULT_DONE && turn->run.claim.item.is_first_to_tell) {
         schedule_tell_given_up(turn);
+    } else if (turn->result == CLAIM_RESULT_CANCELLED) { /* it may have closed another run */
+        run_tell_claim(&turn->run, CLAIM_RESULT_CANCELLED);
     }
 }
 
