@@ -13,6 +13,7 @@ LEAST_WINDOW_S = 4  # windows that are shorter may pass on a busy machine
 SHUTDOWN_US = 8 * S + 2 * S  # shutdown-grace, and the machine's leave
 LATER_COUNT = 4  # so many rows of slots so much later: earlier ones that it knew of were asked for
 RECALL_US = 12 * S  # from a replica's start until the store has told it of slots before
+RECALLED_COUNT = 90  # who starts asks for the newest 100 of a job, and knows not just when it is due
 APART_US = 1000  # slots of jobs that share a key lie less than this apart
 END_US = 3 * S  # before the replicas end: what comes then has no story yet
 
@@ -61,6 +62,10 @@ class Schedule:
         self.faults, self.left_out, self.behind = read_faults(evidence)
         self.last_node = max(one.node for one in evidence.processes)  # which has a clock of its own
         self.end = next(event['at'] for event in evidence.events if event['what'] == 'replicas end')
+        self.first_wins = {}  # by job: whoever starts later finds its past in the store
+        for (name, _), run in self.rows.items():
+            if run['started_at']:
+                self.first_wins[name] = min(run['started_at'], self.first_wins.get(name, NEVER))
 
     def number(self, job, text):
         """Slots are counted from the epoch; None for what is none."""
@@ -110,23 +115,21 @@ class Schedule:
     def knows_of(self, replica, job, number, due):
         """The slot was due while it was there, or it found it by the store when it started; and it
         is there still, or has worked on later ones: it must have asked what became of this one.
-        Not if its table lacked the job meanwhile."""
-        if replica.begin + READY_US <= due:
+        Not if its table lacked the job meanwhile; and who starts does not ask for what was due
+        before any table did."""
+        is_there = replica.begin + READY_US <= due
+        since = due if is_there else max(due, replica.begin + RECALL_US)
+        if is_there:
             has_seen = replica.end > due + job['window_s'] * S
         else:
-            has_seen = replica.begin > due and not self.is_hidden(replica, job, number)
-        later = sum(one > number + LATER_COUNT for one in self.numbers[id(replica), job['name']])
-        has_asked = replica.end > self.end or later >= LATER_COUNT
-        forgets = any(name == job['name'] and node == replica.node and due < over + READY_US
-                      for over, node, name in self.left_out)
+            reach_us = RECALLED_COUNT * job['every_s'] * S
+            has_seen = self.first_wins.get(job['name'], NEVER) < due < replica.begin < due + reach_us
+        later = sum(self.due_us(job, one - LATER_COUNT) > since
+                    for one in self.numbers[id(replica), job['name']])
+        has_asked = since < self.end < replica.end or later >= LATER_COUNT
+        forgets = any(name == job['name'] and (node == replica.node or not is_there) and
+                      due < over + READY_US for over, node, name in self.left_out)
         return is_ready(replica) and has_seen and has_asked and not forgets
-
-    def is_hidden(self, replica, job, number):
-        """Who starts looks for slots after the last that has a row: a later one had one by then."""
-        return any(name == job['name'] and one is not None and one > number and
-                   self.due_us(job, one) < replica.begin and
-                   (run['started_at'] or run['finished_at']) < replica.begin + RECALL_US
-                   for (name, one), run in self.rows.items())
 
     def is_free(self, job, due):
         """The key, as long as the slot may start."""
@@ -290,7 +293,7 @@ def tell_schedule(evidence):
     outcomes, healthy_count = collections.Counter(), 0
     for job, number, due in schedule.slots():
         run = schedule.rows.get((job['name'], number))
-        outcomes[run['outcome'] if run else 'without a row, since all who knew of it died'] += 1
+        outcomes[run['outcome'] if run else 'without a row, since none who knew of it lived on'] += 1
         healthy_count += schedule.has_healthy(job, due)
     if schedule.jobs:
         yield f'{len(schedule.replicas)} replicas, {sum(outcomes.values())} slots, ' \
