@@ -221,7 +221,7 @@ int cmd_run(struct invocation *invocation)
         .plan = &plan,
         .given = job->retries > 0 ? NULL : &invocation->given, /* the next attempt needs them */
         .signals = &invocation->signals,
-        .hooks = options->argv == NULL ? &running->hooks : NULL,
+        .hooks = &running->hooks, /* a command that was typed has none */
     };
     run_spec_fill(&spec);
     int code = options->slot == NULL ? 0 : run_slot_fill(invocation, &spec);
