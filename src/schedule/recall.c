@@ -149,6 +149,7 @@ void recall_start(struct recall *recall, struct scheduler *scheduler, uv_loop_t 
     };
     alarm_init(&recall->again, loop, on_again);
     ask(recall);
+    recall->has_answered = !recall->is_asking; /* what a reload brings ends nothing that runs */
 }
 
 void recall_go_back(struct recall *recall, int64_t by_us)

@@ -26,7 +26,7 @@ struct recall {
     struct backoff backoff;
     struct error refused; /* kind is ERROR_NONE: it is not */
     bool is_asking;
-    bool has_answered; /* once: what fails after that may be mended */
+    bool has_answered; /* once, or had no question: what fails after that may be mended */
     bool is_stale;     /* what is asked is not what should have been */
 };
 

@@ -192,10 +192,16 @@ contend() { # SECONDS
     expect_status 78
     expect_one_line
     expect_contains "$stderr" 'leaserun init'
-    # Each start of a scheduler needs no memory.
+    # Each start of a scheduler needs no memory. A job with slots that comes later ends nothing.
     printf '[job starts]\nschedule = @reboot\nexec = touch %s\n' "$BATS_TEST_TMPDIR/ran" >"$BATS_TEST_TMPDIR/jobs.ini"
     start "$LEASERUN" schedule "${OPTIONS[@]}" "$BATS_TEST_TMPDIR/jobs.ini"
     await 10 test -e "$BATS_TEST_TMPDIR/ran"
+    printf '[job keeps]\nschedule = every 1s\nexec = true\n' >>"$BATS_TEST_TMPDIR/jobs.ini"
+    kill -HUP "$PID"
+    await 10 grep -q 'event=claim_failed job=keeps .*leaserun init' "${OUTPUT[$PID]}.err"
+    kill -TERM "$PID"
+    finish "$PID" 10
+    expect_equal "$STATUS" 0
     leaserun init "${OPTIONS[@]}"
     printf '[job keeps]\nschedule = every 1s\nexec = touch %s\n' "$BATS_TEST_TMPDIR/kept" >"$BATS_TEST_TMPDIR/jobs.ini"
     start "$LEASERUN" schedule "${OPTIONS[@]}" "$BATS_TEST_TMPDIR/jobs.ini"
