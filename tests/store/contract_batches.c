@@ -12,6 +12,7 @@ static struct crowd {
     struct store_request requests[MANY];
     struct renew_item renewals[MANY];
     struct release_item releases[MANY];
+    int statuses[MANY];
     int called;
 } crowd;
 
@@ -28,6 +29,7 @@ static void init_crowd(struct store_fixture *fixture)
         crowd.each[i] = contender(crowd.keys[i]);
         crowd.each[i].item.holder = crowd.each[i].holder;
         crowd.each[i].item.run_id = crowd.each[i].run_id;
+        crowd.statuses[i] = i % 256;
     }
 }
 
@@ -54,7 +56,7 @@ static void ask_all(struct store_fixture *fixture, enum store_kind kind)
                                                       .fence = one->item.fence,
                                                       .run_id = one->run_id,
                                                       .outcome = OUTCOME_FAILED,
-                                                      .status = i % 256};
+                                                      .status = crowd.statuses[i]};
             request->u.release.items = &crowd.releases[i];
             request->u.release.count = 1;
         }
@@ -97,6 +99,25 @@ static void thousand_keys__claimed_renewed_released_at_once__each_has_its_own_an
     assert_int_equal(contender_renew(*state, &held, NULL), RENEW_RENEWED);
 }
 
+static void thousand_keys__every_third_with_a_slot_and_a_status__each_keeps_its_own(void **state)
+{
+    int64_t slot_us = now_wall_us();
+    init_crowd(*state);
+    for (int i = 0; i < MANY; i++) {
+        crowd.each[i].item.slot_us = i % 3 == 1 ? slot_us - i : NO_INSTANT;
+        crowd.statuses[i] = i % 3 == 1 ? i % 256 : -1;
+    }
+    ask_all(*state, STORE_CLAIM);
+    ask_all(*state, STORE_RELEASE);
+    for (int i = 0; i < MANY; i += 89) {
+        size_t count;
+        struct run_row run = store_fixture_last_run(*state, crowd.keys[i], &count);
+        assert_int_equal(count, 1);
+        assert_true(run.slot_us == (i % 3 == 1 ? slot_us - i : NO_INSTANT));
+        assert_int_equal(run.status, i % 3 == 1 ? i % 256 : -1);
+    }
+}
+
 static void thousand_slots__undone_at_once__are_open_again(void **state)
 {
     init_crowd(*state);
@@ -129,6 +150,7 @@ int main(void)
 {
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(thousand_keys__claimed_renewed_released_at_once__each_has_its_own_answer),
+        cmocka_unit_test(thousand_keys__every_third_with_a_slot_and_a_status__each_keeps_its_own),
         cmocka_unit_test(thousand_slots__undone_at_once__are_open_again),
         cmocka_unit_test(two_claim_a_key_at_once__one_wins_and_the_other_is_held),
     };

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/time_text.h"
+#include "store/postgresql/pg_column.h"
 #include "store/postgresql/pg_prepared.h"
 #include "store/postgresql/pg_row.h"
 #include "store/postgresql/pg_sql.h"
@@ -14,7 +15,7 @@ static const char claim_sql[] =
     "WITH #settings"
     ", given AS MATERIALIZED (SELECT $3::!text[] AS keys, $4::!text[] AS holders, $5::!text[] AS "
     "run_ids, $6::!text[] AS jobs, $7::!int8[] AS ttls, $8::!int8[] AS holds, $9::!int8[] AS "
-    "slots, $10::!int8[] AS untils, $11::!text[] AS fingerprints, $12::!int4[] AS startss FROM "
+    "slots, $10::!int8[] AS untils, $11::!text[] AS fingerprints, $12::!int8[] AS startss FROM "
     "settings WHERE settings.lock_timeout IS NOT NULL)"
     ", look AS MATERIALIZED (SELECT i.n, i.key, i.holder, i.run_id, i.job, i.ttl_ms, i.hold_ms, "
     "i.fingerprint, i.starts, i.slot, held.fingerprint AS "
@@ -71,7 +72,7 @@ static const char claim_sql[] =
 static const char release_sql[] =
     "WITH #settings"
     ", given AS MATERIALIZED (SELECT $2::!text[] AS keys, $3::!text[] AS holders, $4::!int8[] AS "
-    "fences, $5::!text[] AS run_ids, $6::!text[] AS outcomes, $7::!int4[] AS statuss FROM "
+    "fences, $5::!text[] AS run_ids, $6::!text[] AS outcomes, $7::!int8[] AS statuss FROM "
     "settings WHERE settings.lock_timeout IS NOT NULL)"
     ", item AS MATERIALIZED (SELECT !unnest(given.keys) AS key, !unnest(given.holders) AS holder, "
     "!unnest(given.fences) AS fence, !unnest(given.run_ids) AS run_id, "
@@ -88,51 +89,8 @@ static const char release_sql[] =
     " SELECT (SELECT !count(*) FROM freed) AS freed, (SELECT !count(*) FROM written) AS written, "
     "#server";
 
-/* ---- columns ----------------------------------------------------------------------------- */
-
 #define CLAIM_COLUMNS   10
 #define RELEASE_COLUMNS 6
-
-/* The values of all rows. Most columns are NULL in most batches: a NULL is written when a value
- * follows it, since unnest beside unnest fills the shorter columns up, to the length of the keys.
- */
-struct column {
-    struct text array; /* empty: all are NULL */
-    size_t null_count; /* not written yet */
-};
-
-static struct text *make_room(struct column *column)
-{
-    if (column->array.length == 0)
-        pg_array_begin(&column->array);
-    for (; column->null_count > 0; column->null_count--)
-        pg_array_add_text(&column->array, NULL);
-    return &column->array;
-}
-
-static void add_text(struct column *column, const char *value)
-{
-    if (value == NULL)
-        column->null_count++;
-    else
-        pg_array_add_text(make_room(column), value);
-}
-
-static void add_number(struct column *column, int64_t value)
-{
-    if (value == NO_INSTANT)
-        column->null_count++;
-    else
-        pg_array_add_int64(make_room(column), value);
-}
-
-/* Handed over as arrays. */
-static void add_columns(struct pg_statement *statement, struct column *columns, int count)
-{
-    for (int c = 0; c < count; c++)
-        pg_statement_add(
-            statement, columns[c].array.length == 0 ? NULL : pg_ops_take_array(&columns[c].array));
-}
 
 /* ---- claim ------------------------------------------------------------------------------- */
 
@@ -154,26 +112,26 @@ static int64_t open_until_us(const struct claim_item *item)
 void pg_plain_build_claim(struct pg_task *task, int64_t not_after_us,
                           struct pg_statement *statement)
 {
-    struct column columns[CLAIM_COLUMNS] = {{.null_count = 0}};
+    struct pg_column columns[CLAIM_COLUMNS] = {{.null_count = 0}};
     char not_after[TIME_TEXT_MAX];
     for (size_t i = 0; i < task->request->u.claim.count; i++) {
         const struct claim_item *item = &task->request->u.claim.items[i];
-        struct column *column = columns;
-        add_text(column++, item->key);
-        add_text(column++, item->holder);
-        add_text(column++, item->run_id);
-        add_text(column++, item->job);
-        add_number(column++, item->ttl_ms);
-        add_number(column++, item->hold_ms > 0 ? item->hold_ms : NO_INSTANT);
-        add_number(column++, item->slot_us);
-        add_number(column++, open_until_us(item));
-        add_text(column++, item->fingerprint);
-        add_number(column++, item->is_rerun ? 1 : NO_INSTANT);
+        struct pg_column *column = columns;
+        pg_column_add_text(column++, item->key);
+        pg_column_add_text(column++, item->holder);
+        pg_column_add_text(column++, item->run_id);
+        pg_column_add_text(column++, item->job);
+        pg_column_add_number(column++, item->ttl_ms);
+        pg_column_add_number(column++, item->hold_ms > 0 ? item->hold_ms : NO_INSTANT);
+        pg_column_add_number(column++, item->slot_us);
+        pg_column_add_number(column++, open_until_us(item));
+        pg_column_add_text(column++, item->fingerprint);
+        pg_column_add_number(column++, item->is_rerun ? 1 : NO_INSTANT);
     }
     pg_prepared_write(task, claim_sql, NULL, statement);
     pg_statement_add(statement, pg_ops_lock_timeout(task));
     pg_statement_add(statement, mem_strdup(time_text_us(not_after_us, not_after)));
-    add_columns(statement, columns, CLAIM_COLUMNS);
+    pg_column_hand_over(statement, columns, CLAIM_COLUMNS);
 }
 
 static void reset(struct claim_item *item)
@@ -221,20 +179,20 @@ bool pg_plain_fits_release(const struct pg_task *task)
 
 void pg_plain_build_release(struct pg_task *task, struct pg_statement *statement)
 {
-    struct column columns[RELEASE_COLUMNS] = {{.null_count = 0}};
+    struct pg_column columns[RELEASE_COLUMNS] = {{.null_count = 0}};
     for (size_t i = 0; i < task->request->u.release.count; i++) {
         const struct release_item *item = &task->request->u.release.items[i];
-        struct column *column = columns;
-        add_text(column++, item->key);
-        add_text(column++, item->holder);
-        add_number(column++, item->fence);
-        add_text(column++, item->run_id);
-        add_text(column++, run_outcome_name(item->outcome));
-        add_number(column++, item->status < 0 ? NO_INSTANT : item->status);
+        struct pg_column *column = columns;
+        pg_column_add_text(column++, item->key);
+        pg_column_add_text(column++, item->holder);
+        pg_column_add_number(column++, item->fence);
+        pg_column_add_text(column++, item->run_id);
+        pg_column_add_text(column++, run_outcome_name(item->outcome));
+        pg_column_add_number(column++, item->status < 0 ? NO_INSTANT : item->status);
     }
     pg_prepared_write(task, release_sql, pg_release_names(task), statement);
     pg_statement_add(statement, pg_ops_lock_timeout(task));
-    add_columns(statement, columns, RELEASE_COLUMNS);
+    pg_column_hand_over(statement, columns, RELEASE_COLUMNS);
     pg_release_add_output_tails(task, statement);
 }
 

@@ -12,6 +12,12 @@ void pg_statement_add(struct pg_statement *statement, char *owned_param)
     statement->params[statement->param_count++] = owned_param;
 }
 
+void pg_statement_add_binary(struct pg_statement *statement, char *owned_param, size_t length)
+{
+    statement->lengths[statement->param_count] = (int)length;
+    pg_statement_add(statement, owned_param);
+}
+
 void pg_statement_done(struct pg_statement *statement)
 {
     for (int i = 0; i < statement->param_count; i++)
@@ -148,16 +154,18 @@ bool pg_query_attach(struct pg_query *query, struct pg_sockets *sockets, PGconn 
 static int hand_over(PGconn *conn, const struct pg_statement *statement)
 {
     const char *const *params = (const char *const *)statement->params;
-    int format = statement->is_binary ? 1 : 0;
+    int formats[PG_PARAMS_MAX], format = statement->is_binary ? 1 : 0;
+    for (int i = 0; i < statement->param_count; i++)
+        formats[i] = statement->lengths[i] > 0 ? 1 : 0;
     if (statement->is_script)
         return PQsendQuery(conn, statement->sql);
     if (statement->name == NULL)
-        return PQsendQueryParams(conn, statement->sql, statement->param_count, NULL, params, NULL,
-                                 NULL, format);
+        return PQsendQueryParams(conn, statement->sql, statement->param_count, NULL, params,
+                                 statement->lengths, formats, format);
     if (statement->sql != NULL)
         return PQsendPrepare(conn, statement->name, statement->sql, 0, NULL);
-    return PQsendQueryPrepared(conn, statement->name, statement->param_count, params, NULL, NULL,
-                               format);
+    return PQsendQueryPrepared(conn, statement->name, statement->param_count, params,
+                               statement->lengths, formats, format);
 }
 
 bool pg_query_send(struct pg_query *query, const struct pg_statement *statement, struct error *err)

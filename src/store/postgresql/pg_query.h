@@ -15,12 +15,14 @@
 struct pg_statement {
     char *sql;                   /* owned; NULL: the prepared one of that name */
     char *name;                  /* owned; with sql: it is to be prepared, no more */
-    char *params[PG_PARAMS_MAX]; /* owned, text form; NULL is NULL */
+    char *params[PG_PARAMS_MAX]; /* owned; NULL is NULL */
+    int lengths[PG_PARAMS_MAX];  /* of those in binary form; 0: in text form */
     int param_count;
     bool is_binary; /* the answer's values in binary form */
     bool is_script; /* several statements, no parameters: one transaction */
 };
 void pg_statement_add(struct pg_statement *statement, char *owned_param);
+void pg_statement_add_binary(struct pg_statement *statement, char *owned_param, size_t length);
 void pg_statement_done(struct pg_statement *statement);
 
 struct pg_query_listener {
