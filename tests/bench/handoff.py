@@ -4,7 +4,8 @@
 waiter's, in milliseconds. SPEC: one way to wait a line, fields separated by tabs: NAME ARGV0 ...,
 with @ where the command goes. Each round tries every way once, in a new order. How long the holder
 works is another time in every round, so that no poll is in step with it. --check fails when
-leaserun takes more than GOAL times the floor, or somebody never starts."""
+leaserun takes more than GOAL times the floor, or somebody never starts: who, and what both have
+said, is told on stderr."""
 import os
 import random
 import statistics
@@ -17,9 +18,19 @@ GOAL = 1.3
 FLOOR, OURS = "libpq floor, NOTIFY", "leaserun, direct"
 
 
-def start(words, command):
+def start(words, command, log):
     argv = [w for word in words for w in (command if word == "@" else [word])]
-    return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    with open(log, "wb") as stderr:
+        return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                stderr=stderr)
+
+
+def tell(folder, argv0, who):
+    print("%s: the %s did not start in time" % (argv0, who), file=sys.stderr)
+    for name in ("holder.log", "waiter.log"):
+        if os.path.exists(folder + "/" + name):
+            for line in open(folder + "/" + name, encoding="utf-8", errors="replace"):
+                print("  %s: %s" % (name, line.rstrip()), file=sys.stderr)
 
 
 def await_stamp(path, who, what, limit):
@@ -36,15 +47,17 @@ def await_stamp(path, who, what, limit):
 def one(stamp, words, hold_ms):
     with tempfile.TemporaryDirectory() as folder:
         path = folder + "/stamps"
-        holder = start(words, [stamp, path, "holder", str(hold_ms)])
+        holder = start(words, [stamp, path, "holder", str(hold_ms)], folder + "/holder.log")
         waiter = None
         if await_stamp(path, "holder", "start", 10) is not None:
-            waiter = start(words, [stamp, path, "waiter"])
+            waiter = start(words, [stamp, path, "waiter"], folder + "/waiter.log")
         begun = await_stamp(path, "waiter", "start", 10)
         ended = await_stamp(path, "holder", "end", 1)
         for process in (holder, waiter):
             if process is not None:
-                process.wait(timeout=10)
+                process.wait(timeout=60)
+        if begun is None:
+            tell(folder, words[0], "holder" if waiter is None else "waiter")
         return None if begun is None or ended is None else (begun - ended) / 1e6
 
 
