@@ -508,6 +508,31 @@ END
     expect_equal "$(tail -n +2 "$STARTS")" "abandoned $(head -n 1 "$STARTS")"
 }
 
+@test "on-abandoned: of two replicas one runs it, for a run that is given up after max-attempts" {
+    table <<END
+[job a]
+schedule = */20 * * * * *
+timezone = UTC
+misfire = latest
+if-interrupted = rerun
+max-attempts = 1
+command = echo "command \$LEASERUN_RUN_ID \$LEASERUN_FENCE \$LEASERUN_SLOT" >>"\$STARTS"; exec sleep 600
+on-abandoned = echo "abandoned \$LEASERUN_RUN_ID \$LEASERUN_FENCE \$LEASERUN_SLOT \$LEASERUN_OUTCOME" >>"\$STARTS"
+END
+    until_phase 19000 20000
+    replica
+    await 25 has_started 1 command
+    kill -KILL "$PID"
+    REPLICAS=()
+    replica
+    replica
+    await 15 has_started 1 abandoned
+    stop_replicas
+    expect_equal "$(count_told 'event=run_given_up')" 1
+    expect_equal "$(grep ^abandoned "$STARTS")" \
+        "$(grep -m 1 ^command "$STARTS" | sed 's/^command/abandoned/') abandoned"
+}
+
 @test "a hook belongs to the table its run was started with, and outlives it" {
     table <<END
 [job a]
