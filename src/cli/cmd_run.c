@@ -51,11 +51,14 @@ static void leave_unwritten(struct running *running, int number)
     uv_stop(&running->loop);
 }
 
-/* The run is over, and a hook holds us. */
+/* The run is over, and a hook holds us; told once more, we wait for no user look-up either. */
 static void leave_hooks(struct running *running, int number)
 {
-    if (is_end(number))
-        hooks_end_by(&running->hooks, now_boot_ms());
+    if (!is_end(number))
+        return;
+    if (running->hooks.end_boot_ms < now_boot_ms())
+        uv_stop(&running->loop);
+    hooks_end_by(&running->hooks, now_boot_ms());
 }
 
 static void on_signal(struct signals *signals, int number)
