@@ -40,14 +40,14 @@
     "i.start_within_ms, i.is_once, i.is_skipping, i.fingerprint, i.starts, i.is_by_hand, "         \
     "#instant(i.slot_us) AS slot, "                                                                \
     "#instant($2::!int8) AS not_after, !clock_timestamp() AS now "                                 \
-    "FROM given CROSS JOIN LATERAL (SELECT !generate_subscripts(given.keys, 1) AS n, "             \
+    "FROM given CROSS JOIN LATERAL (SELECT !row_number() OVER () AS n, u.* FROM (SELECT "          \
     "!unnest(given.keys) AS key, !unnest(given.holders) AS holder, "                               \
     "!unnest(given.run_ids) AS run_id, !unnest(given.jobs) AS job, "                               \
     "!unnest(given.attempts) AS attempt, !unnest(given.ttls) AS ttl_ms, "                          \
     "!unnest(given.holds) AS hold_ms, !unnest(given.slots) AS slot_us, "                           \
     "!unnest(given.start_withins) AS start_within_ms, !unnest(given.is_onces) AS is_once, "        \
     "!unnest(given.is_skippings) AS is_skipping, !unnest(given.fingerprints) AS fingerprint, "     \
-    "!unnest(given.startss) AS starts, !unnest(given.is_by_hands) AS is_by_hand) AS i)"
+    "!unnest(given.startss) AS starts, !unnest(given.is_by_hands) AS is_by_hand) AS u) AS i)"
 
 #define LOOK                                                                                       \
     ", look AS MATERIALIZED ("                                                                     \

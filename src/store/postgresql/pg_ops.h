@@ -61,7 +61,8 @@ void pg_ops_done(struct pg_task *task);
  * row for each key). Since given is a table to the planner, it knows nothing of the arrays' lengths
  * and expects few rows, which it looks up by index. If it knew that there are 100 it would rather
  * read a whole table of some thousand runs, or take the time to compile the statement. The arrays
- * are unnested side by side, in the list of a SELECT: in its FROM each would first be stored. */
+ * are unnested side by side, in the list of a SELECT: in its FROM each would first be stored. (Of
+ * generate_subscripts the planner expects a thousand rows.) */
 
 /* The advisory lock (transaction level) of init and purge: "leaserun" as a number. */
 #define PG_OPS_UPKEEP_LOCK "7810756276995126638"

@@ -23,10 +23,10 @@ static const char item_sql[] =
     ", given AS MATERIALIZED (SELECT $2::!text[] AS keys, $3::!text[] AS holders, $4::!int8[] AS "
     "fences, $5::!text[] AS run_ids, $6::!text[] AS outcomes, $7::!int4[] AS statuss FROM "
     "settings WHERE settings.lock_timeout IS NOT NULL)"
-    ", item AS MATERIALIZED (SELECT !generate_subscripts(given.keys, 1) AS n, "
+    ", item AS MATERIALIZED (SELECT !row_number() OVER () AS n, u.* FROM (SELECT "
     "!unnest(given.keys) AS key, !unnest(given.holders) AS holder, "
     "!unnest(given.fences) AS fence, !unnest(given.run_ids) AS run_id, "
-    "!unnest(given.outcomes) AS outcome, !unnest(given.statuss) AS status FROM given)";
+    "!unnest(given.outcomes) AS outcome, !unnest(given.statuss) AS status FROM given) AS u)";
 
 /* Of the three answers: the rows lease and run are as they were before the statement. */
 

@@ -21,9 +21,9 @@
     "WITH #settings"                                                                               \
     ", given AS MATERIALIZED (SELECT $2::!text[] AS keys, $3::!text[] AS holders, $4::!int8[] AS " \
     "fences, $5::!int8[] AS ttls FROM settings WHERE settings.lock_timeout IS NOT NULL)"           \
-    ", item AS MATERIALIZED (SELECT !generate_subscripts(given.keys, 1) AS n, "                    \
+    ", item AS MATERIALIZED (SELECT !row_number() OVER () AS n, u.* FROM (SELECT "                 \
     "!unnest(given.keys) AS key, !unnest(given.holders) AS holder, "                               \
-    "!unnest(given.fences) AS fence, !unnest(given.ttls) AS ttl_ms FROM given)"
+    "!unnest(given.fences) AS fence, !unnest(given.ttls) AS ttl_ms FROM given) AS u)"
 
 #define PLAIN                                                                                      \
     ", renewed AS (UPDATE @leases AS lease SET ttl_ms = item.ttl_ms, "                             \
