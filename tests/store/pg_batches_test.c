@@ -255,6 +255,54 @@ static void prepared_batches__tables_are_altered__nothing_is_lost(void **state)
     assert_int_equal(client->lost_count, 0);
 }
 
+/* Runs of two hundred thousand keys, of which no statistics were made: the plan would show it. */
+static void fill_runs(struct pg_fixture *fixture)
+{
+    pg_person(fixture, "ALTER TABLE runs SET (autovacuum_enabled = off)");
+    pg_person(fixture,
+              "INSERT INTO runs (run_id, key, is_once, fence, holder, attempt, started_at, "
+              "finished_at, outcome) SELECT 'run' || n, 'key' || n, false, 1, 'p', 1, "
+              "now(), now(), 'succeeded' FROM generate_series(1, 200000) AS n");
+}
+
+/* What a session has read is told when it ends. */
+static int64_t count_rows_read(struct pg_fixture *fixture, int64_t *ret_by_index)
+{
+    *ret_by_index = pg_person_number(
+        fixture, "SELECT idx_scan FROM pg_stat_user_tables WHERE relid = 'runs'::regclass");
+    return pg_person_number(
+        fixture, "SELECT seq_tup_read FROM pg_stat_user_tables WHERE relid = 'runs'::regclass");
+}
+
+static void many_runs_without_statistics__batches__find_theirs_by_index(void **state)
+{
+    struct pg_fixture *fixture = *state;
+    static struct crowd winners;
+    int64_t by_index_before, by_index;
+    init_crowd(fixture, 100);
+    fill_runs(fixture);
+    struct pg_client *client = pg_client_open(fixture, NULL, NULL);
+    int64_t before = count_rows_read(fixture, &by_index_before);
+    for (int round = 0; round < 12; round++) { /* the server tries five plans before it keeps one */
+        claim_and_release_all(client, 100);
+        for (int i = 0; i < 100; i++)
+            pg_contender_init(&crowd.each[i], crowd.keys[i]);
+        claim_all(client, 100);
+        winners = crowd;
+        lose_all(client);
+        crowd = winners;
+        renew_all(client, 100);
+        release_all(client, 100);
+    }
+    store_close(client->store, NULL, NULL);
+    fixture->client_count--;
+    int64_t after = count_rows_read(fixture, &by_index);
+    for (; by_index == by_index_before; after = count_rows_read(fixture, &by_index))
+        pg_fixture_turn_ms(fixture, 20);
+    assert_int_equal(after - before, 0);
+    pg_person(fixture, "DELETE FROM runs WHERE holder = 'p'");
+}
+
 /* ---- undone while the claim is under way ---------------------------------------------------- */
 
 static void undo(struct pg_client *client, struct store_request *request,
@@ -395,6 +443,7 @@ int main(void)
         cmocka_unit_test(batch_after_batch__on_one_connection__is_prepared),
         cmocka_unit_test(prepared_batches__somebody_deallocates_all__nothing_is_lost),
         cmocka_unit_test(prepared_batches__tables_are_altered__nothing_is_lost),
+        cmocka_unit_test(many_runs_without_statistics__batches__find_theirs_by_index),
         cmocka_unit_test(claim_waits_for_the_row__undone_meanwhile__wins_nothing),
         cmocka_unit_test(undo_waits_for_the_claim__committed_meanwhile__the_key_is_free),
         cmocka_unit_test(replicas_claim_the_same_slots__each_slot_has_one_story),
