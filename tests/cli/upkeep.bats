@@ -221,7 +221,7 @@ work() { # NUMBER
     leaserun run --once-per day "$KEY" -- true
     start_holder
     all=$(leaserun history --json "$KEY")
-    expect_equal "$(field_names <<<"$all")" 'run_id job key slot fence holder started_at finished_at outcome status'
+    expect_equal "$(field_names <<<"$all")" 'run_id job key slot fence holder started_at finished_at outcome status output_tail output_tail_base64'
     expect_equal "$(json_field outcome <<<"$all" | tr '\n' ' ')" 'unfinished succeeded failed succeeded '
     expect_equal "$(json_field status <<<"$all" | tr '\n' ' ')" 'None 0 7 0 '
     expect_equal "$(json_field job <<<"$all" | sort -u)" None
