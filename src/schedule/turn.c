@@ -73,11 +73,16 @@ static bool may_come_again(const struct turn *turn)
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
+/* Of the slot's own window: with misfire = all the turn has no end. */
 static int64_t left_ms(const struct turn *turn)
 {
-    return (turn->end_us - scheduler_now_us(turn->scheduler)) / 1000;
+    const struct slots *slots = &turn->entry->slots;
+    int64_t window_ms = slots_window_ms(slots, turn->slot_us, turn->job->start_within_ms);
+    return (turn->slot_us - scheduler_now_us(turn->scheduler)) / 1000 + window_ms;
 }
 
+/* What is asked for after its window was mostly started long ago, and there may be many of those,
+ * one after the other. */
 static bool may_look_again(const struct turn *turn)
 {
     return turn->slot_us != NO_INSTANT && !turn->has_looked_again && turn->run.spec.is_guard_late &&
