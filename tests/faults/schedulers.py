@@ -90,7 +90,7 @@ class Keeper:
 
     def rest(self, seconds):
         """Not started again before that."""
-        self.may_start_at = time.monotonic() + seconds
+        self.may_start_at = max(self.may_start_at, time.monotonic() + seconds)
 
     def arguments(self):
         return ['schedule', '--log-format', 'json', '--config', self.config, self.table]
@@ -177,13 +177,16 @@ def freeze(scene, fault):
 
 
 def read_table(scene, fault):
-    """The same, one with a fault, or for a while one that lacks a job."""
+    """The same, or for a while one with a fault, which nobody could start with, or one that lacks a
+    job."""
     keeper = keeper_of(scene, fault)
     if keeper is None:
         return False
     how = fault.details['how']
     tables = {'same': {}, 'faulty': {'more': 'every = 2s\n[job second]'},
               'fewer': {'left_out': LEFT_OUT}}
+    if how == 'faulty':
+        keeper.rest(fault.details['seconds'] + 0.5)
     keeper.write_table(**tables[how])
     struck = strike_at(scene, keeper.live, signal.SIGHUP, 'leaserun')
     if how != 'same':
