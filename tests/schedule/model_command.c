@@ -128,6 +128,8 @@ static int64_t draw_length_ms(const char *key)
         return world_chance(MINUTE_MS, 12 * MINUTE_MS);
     if (strcmp(key, "waiter") == 0)
         return world_chance(MINUTE_MS, 40 * MINUTE_MS);
+    if (strcmp(key, "again") == 0)
+        return world_chance(MINUTE_MS, 8 * MINUTE_MS);
     if (strcmp(key, "daily") == 0)
         return world_chance(1, 30 * MINUTE_MS);
     return world_happens(900) ? world_chance(3, 50) : world_chance(50, 20000);
@@ -162,8 +164,7 @@ void command_start(struct command *command, const struct command_start *start)
         (struct model_start){.at_ms = world.now_ms, .end_ms = NEVER, .replica = command->replica};
     snprintf(note->key, sizeof note->key, "%s", command->key);
     snprintf(note->run_id, sizeof note->run_id, "%s", start->run_id);
-    if (start->attempt == 1)
-        model_store_note_start(start->run_id);
+    model_store_note_start(start->run_id, start->fence, start->attempt == 1);
     command->is_started = true;
     command->end_ms = NEVER;
     command->lease_kill_ms = start->kill_at_boot_ms;

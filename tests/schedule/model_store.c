@@ -9,15 +9,6 @@
 /* ---- what is kept -----------------------------------------------------------------------------
  */
 
-struct lease_of_key {
-    char key[32], holder[IDENTITY_HOLDER_MAX], run_id[IDENTITY_RUN_ID_MAX];
-    char abandoned[IDENTITY_RUN_ID_MAX]; /* by the present run, and told again to it; "": none */
-    int64_t fence, expires_us, slot_us, written_us;
-    int attempt;
-    bool is_released;
-    char fingerprint[FINGERPRINT_MAX];
-};
-
 struct model_run *model_runs;
 size_t model_run_count;
 static size_t run_room;
@@ -87,6 +78,18 @@ static struct model_run *find_run(const char *key, const char *run_id)
     return find(key, run_id, NO_INSTANT);
 }
 
+bool model_store_is_live(const struct lease_of_key *lease)
+{
+    return lease != NULL && !lease->is_released && lease->expires_us > clock_us();
+}
+
+struct model_run *model_store_newest(const char *key, struct model_run *after)
+{
+    const size_t *chain = chain_of(key);
+    size_t at = after != NULL ? after->before : chain != NULL ? *chain : 0;
+    return at == 0 ? NULL : &model_runs[at - 1];
+}
+
 static struct model_run *find_slot(const char *key, int64_t slot_us)
 {
     return find(key, NULL, slot_us);
@@ -148,6 +151,7 @@ static void add_run(const struct claim_item *item, int64_t fence, enum run_outco
     run->writer = replica;
     run->writer_skew_us = replica->skew_us;
     run->is_once = item->is_once;
+    run->starts = item->is_rerun ? 1 : 0;
     snprintf(run->run_id, sizeof run->run_id, "%s", item->run_id);
     snprintf(run->holder, sizeof run->holder, "%s", item->holder);
 }
@@ -186,12 +190,14 @@ static enum claim_verdict judge_slot(const struct claim_item *item, const struct
     return CLAIM_WON;
 }
 
-static enum claim_verdict judge(const struct claim_item *item, int64_t not_after_ms)
+static enum claim_verdict judge(struct claim_item *item, int64_t not_after_ms)
 {
     const struct lease_of_key *lease = find_lease(item->key);
-    const struct model_run *own = find_run(item->key, item->run_id);
-    bool is_live = lease != NULL && !lease->is_released && lease->expires_us > clock_us();
+    struct model_run *own = find_run(item->key, item->run_id);
+    bool is_live = model_store_is_live(lease);
     bool is_ours = lease != NULL && strcmp(lease->holder, item->holder) == 0;
+    if (item->interrupted_fence != 0)
+        return world.now_ms > not_after_ms ? CLAIM_RACED : model_takeover_judge(item, own, lease);
     if ((own != NULL && own->outcome != OUTCOME_NONE && !is_not_started(own->outcome)) ||
         world.now_ms > not_after_ms || is_undone(item->key, item->run_id))
         return CLAIM_RACED;
@@ -222,13 +228,14 @@ static void win(struct claim_item *item, struct replica *replica)
     }
     struct model_run *before = find_run(lease->key, lease->run_id);
     struct model_run *own = find_run(item->key, item->run_id);
-    if (own == NULL && before != NULL && before->outcome == OUTCOME_NONE) {
+    bool is_again = own != NULL && strcmp(lease->holder, item->holder) == 0;
+    if (!is_again && before != own && before != NULL && before->outcome == OUTCOME_NONE) {
         before->outcome = OUTCOME_ABANDONED;
         before->closer = replica;
         before->closed_ms = world.now_ms;
         snprintf(before->closed_by, sizeof before->closed_by, "%s", item->run_id);
         snprintf(lease->abandoned, sizeof lease->abandoned, "%s", before->run_id);
-    } else if (own == NULL) {
+    } else if (!is_again) {
         lease->abandoned[0] = '\0';
     }
     snprintf(item->abandoned, sizeof item->abandoned, "%s", lease->abandoned);
@@ -247,7 +254,9 @@ static void win(struct claim_item *item, struct replica *replica)
         snprintf(lease->fingerprint, sizeof lease->fingerprint, "%s", item->fingerprint);
     if (own != NULL)
         own->fence = item->fence;
-    else
+    if (item->interrupted_fence != 0)
+        model_takeover_win(item, own, is_again, replica);
+    else if (own == NULL)
         add_run(item, item->fence, OUTCOME_NONE, replica);
 }
 
@@ -294,6 +303,8 @@ void model_store_give_back(struct release_item *item, bool is_undo)
         lease->is_released = true;
     if (is_undo && run == NULL) {
         add_undone(item);
+    } else if (is_undo && model_takeover_undo(item, run)) {
+        return;
     } else if (is_undo && run->outcome == OUTCOME_NONE) {
         run->is_undone = true;
         run->undone_ms = world.now_ms;
@@ -319,11 +330,20 @@ void model_store_note_heard(const struct claim_item *answer)
         assert_non_null(run);
         run->is_closing_heard = true;
     }
+    if (answer->interrupted_fence == 0)
+        return;
+    run = find_run(answer->key, answer->run_id);
+    assert_non_null(run);
+    run->taken_over_count += answer->verdict == CLAIM_WON;
+    run->is_giving_up_heard |= answer->verdict == CLAIM_DONE && answer->is_first_to_tell;
 }
 
 void model_store_recall(struct recall_item *item)
 {
     const struct lease_of_key *lease = find_lease(item->key);
+    model_takeover_recall(item, lease);
+    if (item->wants_interrupted)
+        return;
     bool counts = lease != NULL && item->job == NULL && lease->slot_us < item->before_us;
     item->slot_us = counts ? lease->slot_us : NO_INSTANT;
     item->written_us = lease == NULL ? NO_INSTANT : lease->written_us;
@@ -336,13 +356,19 @@ void model_store_recall(struct recall_item *item)
             item->slot_us = model_runs[i].slot_us;
 }
 
-void model_store_note_start(const char *run_id)
+void model_store_note_start(const char *run_id, int64_t fence, bool is_first)
 {
-    for (size_t i = model_run_count; i-- > 0;)
-        if (strcmp(model_runs[i].run_id, run_id) == 0) {
-            model_runs[i].start_count++;
-            return;
-        }
+    for (size_t i = model_run_count; i-- > 0;) {
+        struct model_run *run = &model_runs[i];
+        if (strcmp(run->run_id, run_id) != 0)
+            continue;
+        run->start_count += is_first;
+        if (fence == run->started_fence && run->starts > 0)
+            fail_msg("one mandate has started its command twice: %s", run_id);
+        run->mandate_count += fence != run->started_fence;
+        run->started_fence = fence;
+        return;
+    }
     fail_msg("a command was started without a run: %s", run_id);
 }
 
@@ -366,7 +392,7 @@ int64_t model_store_skew_us(void)
 bool model_store_has_live_lease(void)
 {
     for (size_t i = 0; i < lease_count; i++)
-        if (!leases[i].is_released && leases[i].expires_us > clock_us())
+        if (model_store_is_live(&leases[i]))
             return true;
     return false;
 }

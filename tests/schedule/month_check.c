@@ -48,16 +48,9 @@ static struct telling {
 } * tellings;
 static size_t telling_count;
 
-/* The nonces of the world are numbers, and the end of one ends a run's id. */
-static size_t number_of(const char *run_id)
-{
-    size_t length = strlen(run_id);
-    return strtoul(run_id + (length > 8 ? length - 8 : 0), NULL, 16);
-}
-
 static struct telling *telling_of(const char *run_id)
 {
-    size_t at = number_of(run_id);
+    size_t at = world_number_of(run_id);
     return at < telling_count ? &tellings[at] : NULL;
 }
 
@@ -79,7 +72,7 @@ static void hear_all(void)
 {
     telling_count = 0;
     for (size_t i = 0; i < model_line_count; i++) {
-        size_t number = number_of(model_lines[i].run_id);
+        size_t number = world_number_of(model_lines[i].run_id);
         telling_count = number >= telling_count ? number + 1 : telling_count;
     }
     free(tellings);

@@ -40,7 +40,16 @@ static const char table_text[] = "[defaults]\n"
                                  "[job once]\n" COMMAND "schedule = @once\n"
                                  "[job reboot]\n" COMMAND "schedule = @reboot\n";
 
+static const char rerun_text[] = "[defaults]\n"
+                                 "timezone = UTC\n"
+                                 "ttl = 60s\n"
+                                 "[job again]\n" COMMAND "schedule = every 10m\n"
+                                 "misfire = all\n"
+                                 "if-interrupted = rerun\n"
+                                 "max-attempts = 3\n";
+
 int replicas_table;
+bool replicas_rerun;
 struct reading replicas_readings[16384];
 size_t replicas_reading_count;
 
@@ -50,7 +59,11 @@ static void write_table(int host)
 {
     FILE *file = fopen(path, "w");
     assert_non_null(file);
-    fputs(table_text, file);
+    fputs(replicas_rerun ? rerun_text : table_text, file);
+    if (replicas_rerun) {
+        fclose(file);
+        return;
+    }
     fprintf(file, "[job edited]\n" COMMAND "schedule = %s\n",
             (replicas_table & TABLE_EDITED) != 0 ? "5-59/20 * * * *" : "*/20 * * * *");
     if ((replicas_table & TABLE_WITHOUT) == 0)

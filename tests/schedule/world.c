@@ -6,6 +6,8 @@
 #include "loop/pool.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 struct world world;
@@ -168,6 +170,12 @@ int64_t random_below(int64_t limit)
 void random_nonce(char ret_nonce[RANDOM_NONCE_CHARS + 1])
 {
     snprintf(ret_nonce, RANDOM_NONCE_CHARS + 1, "%026x", ++nonce_count);
+}
+
+size_t world_number_of(const char *run_id)
+{
+    size_t length = strlen(run_id);
+    return strtoul(run_id + (length > 8 ? length - 8 : 0), NULL, 16);
 }
 
 /* ---- the host's name, the pool ----------------------------------------------------------------

@@ -41,6 +41,8 @@ void world_at(int64_t at_ms, struct replica *replica, void (*fn)(void *argument)
 void world_run(int64_t until_ms);
 void world_reset(uint64_t seed);
 
+size_t world_number_of(const char *run_id); /* run ids of the world end in numbers */
+
 /* ---- replicas (replicas.c) ---- */
 
 #define RIGHT_US (30 * INT64_C(1000000)) /* a clock that is off by no more is right */
@@ -79,8 +81,10 @@ extern struct reading replicas_readings[16384];
 extern size_t replicas_reading_count;
 
 void replicas_reset(void);
-void replicas_done(void); /* removes what the tables stood in */
-#define LIMITED_HOST 2    /* has max-running = 3 */
+void replicas_done(void);   /* removes what the tables stood in */
+#define LIMITED_HOST 2      /* has max-running = 3 */
+extern bool replicas_rerun; /* their tables have one job alone, whose runs begin again */
+#define RERUN_MOST 3        /* so often at most */
 struct replica *replicas_start(int host, int64_t skew_us);
 void replicas_reload(struct replica *replica); /* by SIGHUP */
 void replicas_stop(struct replica *replica);   /* by SIGTERM; it ends some time later */
@@ -109,6 +113,13 @@ struct model_run {
     char closed_by[IDENTITY_RUN_ID_MAX];
     bool is_closing_heard;
     bool is_once;
+    int starts;        /* of an is_rerun claim: its mandates that were not undone; 0: of another */
+    int mandate_count; /* under which its command was started */
+    int64_t started_fence;                 /* the last of them */
+    int taken_over_count;                  /* take-overs whose answer was heard */
+    char kept_out[IDENTITY_HOLDER_MAX];    /* whose take-over comes late; "": nobody's */
+    char given_up_by[IDENTITY_HOLDER_MAX]; /* "": it is not */
+    bool is_giving_up_heard;
     size_t before; /* the key's run before this one, + 1; 0: none */
 };
 extern struct model_run *model_runs;
@@ -119,13 +130,37 @@ void model_store_set_clock(int64_t skew_us);
 int64_t model_store_skew_us(void);
 bool model_store_has_live_lease(void);
 void model_store_note_heard(const struct claim_item *answer); /* it has reached who asked */
-void model_store_note_start(const char *run_id);
+void model_store_note_start(const char *run_id, int64_t fence, bool is_first);
 void model_store_free_lease(const char *key, const char *holder); /* as a guard does */
 
 void model_store_claim(struct claim_item *item, int64_t not_after_ms, struct replica *replica);
 void model_store_renew(struct renew_item *item);
 void model_store_give_back(struct release_item *item, bool is_undo);
 void model_store_recall(struct recall_item *item);
+
+/* ---- the leases in it, for its own parts (model_store.c, model_takeover.c) ---- */
+
+struct lease_of_key {
+    char key[32], holder[IDENTITY_HOLDER_MAX], run_id[IDENTITY_RUN_ID_MAX];
+    char abandoned[IDENTITY_RUN_ID_MAX]; /* by the present run, and told again to it; "": none */
+    int64_t fence, expires_us, slot_us, written_us;
+    int attempt;
+    bool is_released;
+    char fingerprint[FINGERPRINT_MAX];
+};
+bool model_store_is_live(const struct lease_of_key *lease); /* NULL: no */
+
+/* Of the runs of a key, newest first, so many. */
+struct model_run *model_store_newest(const char *key, struct model_run *after);
+
+enum claim_verdict model_takeover_judge(struct claim_item *item, struct model_run *run,
+                                        const struct lease_of_key *lease);
+void model_takeover_win(struct claim_item *item, struct model_run *run, bool is_again,
+                        struct replica *replica);
+void model_takeover_recall(struct recall_item *item, const struct lease_of_key *lease);
+
+/* False: the claim that is undone was none that took a run over. */
+bool model_takeover_undo(const struct release_item *item, struct model_run *run);
 
 /* ---- the network before it (model_network.c) ---- */
 
