@@ -313,9 +313,9 @@ static void check_abandoned(const struct story *story, const struct telling *tel
         complain(story, "told as abandoned more than once");
     if (telling->abandoned == 0 && run->is_closing_heard)
         complain(story, "abandoned, and not told");
-    /* A claim whose answer never came was undone; what it closed stays so, and only the store says
-     * it. */
-    bool is_undone = is_run_undone(run->closed_by);
+    /* A claim whose answer never came was undone, or was to be by one who was told to end and had
+     * no more time; what it closed stays so, and only the store says it. */
+    bool is_undone = is_run_undone(run->closed_by) || run->closer->is_stopped;
     tally.closed_unheard += telling->abandoned == 0 && is_undone;
     if (telling->abandoned == 0 && !run->is_closing_heard && !is_undone &&
         run->closer->died_ms == NEVER)
