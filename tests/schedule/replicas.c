@@ -119,6 +119,7 @@ static const struct store_config store = {.url = url};
 static struct log quiet;
 static char *const no_environment[] = {NULL};
 static const struct signals_given no_signals;
+static struct replica *everyone; /* who lived: what one that crashed has, nobody can give back */
 
 static bool is_right(const struct replica *replica)
 {
@@ -178,6 +179,8 @@ struct replica *replicas_start(int host, int64_t skew_us)
     struct error err;
     *replica = (struct replica){
         .host = host, .skew_us = skew_us, .up_from_ms = world.now_ms, .died_ms = NEVER};
+    replica->next = everyone;
+    everyone = replica;
     replica->scheduler = mem_alloc(sizeof *replica->scheduler);
     read_first_table(replica);
     const struct scheduler_spec spec = {

@@ -48,6 +48,7 @@ size_t world_number_of(const char *run_id); /* run ids of the world end in numbe
 #define RIGHT_US (30 * INT64_C(1000000)) /* a clock that is off by no more is right */
 
 struct replica {
+    struct replica *next;
     int host;
     int64_t skew_us;    /* of its wall clock */
     int64_t paused_ms;  /* until then; 0: it runs */
