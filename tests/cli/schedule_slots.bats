@@ -107,6 +107,29 @@ END
     expect_equal "$(sort "$STARTS")" "$(cat "$STARTS")"
 }
 
+@test "misfire = all: slots that are found started hold up none of those to come" {
+    [ "$STORE_KIND" = postgresql ] || skip 'elsewhere a slot that is started is never open again'
+    table <<END
+[job a]
+schedule = every 1s
+misfire = all
+command = $NOTE
+END
+    replica
+    await 12 has_started 8
+    stop_replica "$PID"
+    before=$(wc -l <"$STARTS")
+    # As if the slots since the first had not been told: each is asked for again.
+    first=$(date -d "$(sed -n '1s/^a //p' "$STARTS")" +%s)
+    pg_sql main "$DATABASE" "update leaserun.leases set fingerprint =
+        left(fingerprint, 17) || to_hex($first * 1000000::bigint) where key = 'a'"
+    replica --log-level debug
+    await 8 has_started $((before + 3))
+    expect_equal "$(count_told 'event=slot_done job=a' "$PID")" $((before - 2))
+    stop_replica "$PID"
+    each_slot_once a 1
+}
+
 @test "an edited schedule invents no past slot" {
     table <<END
 [job a]
