@@ -182,6 +182,9 @@ static void on_missed(struct turn *turn)
 static void on_early(struct turn *turn)
 {
     int64_t store_us = turn->slot_us - turn->run.claim.item.wait_ms * 1000;
+    /* It had come there, and has not now: what was known of it may have been undone. */
+    if (turn->entry != NULL && turn->entry->known_us >= turn->slot_us)
+        turn->entry->known_us = turn->slot_us - 1;
     scheduler_note_ahead(turn->scheduler, now_wall_us() - store_us);
 }
 
