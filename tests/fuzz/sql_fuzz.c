@@ -128,6 +128,61 @@ static void check_array(const char *array, const char *const *values, size_t cou
     FUZZ_CHECK(strcmp(array, "}") == 0);
 }
 
+static uint32_t take_word(const char **at, const char *end)
+{
+    uint32_t word = 0;
+    FUZZ_CHECK(end - *at >= 4);
+    for (int i = 0; i < 4; i++)
+        word = word << 8 | (unsigned char)*(*at)++;
+    return word;
+}
+
+static void check_element(const char **at, const char *end, const char *value)
+{
+    uint32_t length = take_word(at, end);
+    if (value == NULL) {
+        FUZZ_CHECK(length == UINT32_MAX);
+        return;
+    }
+    FUZZ_CHECK(length == strlen(value) && (size_t)(end - *at) >= length);
+    FUZZ_CHECK(memcmp(*at, value, length) == 0);
+    *at += length;
+}
+
+/* As array_recv reads it: one dimension from 1 on, of text. NULLs at the end need not be there. */
+static void check_binary_array(const char *at, size_t length, const char *const *values,
+                               size_t count)
+{
+    const char *end = at + length;
+    bool has_nulls = false;
+    FUZZ_CHECK(take_word(&at, end) == 1);
+    uint32_t says_nulls = take_word(&at, end);
+    FUZZ_CHECK(take_word(&at, end) == 25);
+    uint32_t element_count = take_word(&at, end);
+    FUZZ_CHECK(take_word(&at, end) == 1 && element_count <= count);
+    for (size_t i = 0; i < element_count; i++) {
+        check_element(&at, end, values[i]);
+        has_nulls = has_nulls || values[i] == NULL;
+    }
+    for (size_t i = element_count; i < count; i++)
+        FUZZ_CHECK(values[i] == NULL);
+    FUZZ_CHECK(at == end && says_nulls == has_nulls);
+}
+
+static void check_param(const struct pg_statement *statement, int at, const char *const *values,
+                        size_t count)
+{
+    const char *param = statement->params[at];
+    if (statement->lengths[at] > 0) {
+        check_binary_array(param, (size_t)statement->lengths[at], values, count);
+        return;
+    }
+    for (size_t i = 0; i < count && param == NULL; i++)
+        FUZZ_CHECK(values[i] == NULL);
+    if (param != NULL)
+        check_array(param, values, count);
+}
+
 /* ---- every operation ------------------------------------------------------------------------ */
 
 #define ITEM_COUNT 2
@@ -218,9 +273,9 @@ static void check_keys(const struct store_request *request, const struct items *
         jobs[i] = items->claims[i].job;
     }
     if (request->kind <= STORE_FREE)
-        check_array(statement->params[at], keys, ITEM_COUNT);
+        check_param(statement, at, keys, ITEM_COUNT);
     if (request->kind == STORE_CLAIM)
-        check_array(statement->params[at + 3], jobs, ITEM_COUNT);
+        check_param(statement, at + 3, jobs, ITEM_COUNT);
 }
 
 static void check_operation(enum store_kind kind, struct items *items, size_t count, int step,
