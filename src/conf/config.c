@@ -41,6 +41,7 @@ void config_done(struct config *config)
         if (setting->type == SETTING_TEXT)
             mem_wipe(*(char **)((char *)config_object(config, setting) + setting->offset));
     free(config->job.name);
+    free(config->store_file);
     *config = (struct config){0};
 }
 

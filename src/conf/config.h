@@ -31,6 +31,7 @@ struct config {
     bool is_local;        /* --local */
     char *store_url;      /* [store] url; a secret */
     char *store_url_file; /* [store] url-file */
+    char *store_file;     /* that one of them stands in; NULL: neither was read */
     char *schema;
     int dialect; /* enum store_dialect */
     char *table, *columns;

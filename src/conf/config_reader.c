@@ -91,6 +91,14 @@ static void check_secret(const struct setting *setting, const struct ini_entry *
                        "use url-file");
 }
 
+static void note_store_file(struct config_reader *reader, const struct setting *setting)
+{
+    if (!is_store_key(setting, "url") && !is_store_key(setting, "url-file"))
+        return;
+    free(reader->config->store_file);
+    reader->config->store_file = mem_strdup(reader->faults->files[reader->faults->file]);
+}
+
 static bool take_entry(struct config_reader *reader, const struct ini_text *text,
                        const struct setting_section *section, const struct ini_entry *entry)
 {
@@ -106,6 +114,7 @@ static bool take_entry(struct config_reader *reader, const struct ini_text *text
     }
     *place = (struct config_place){faults->file, entry->line};
     check_secret(setting, entry, text->mode, faults);
+    note_store_file(reader, setting);
     return config_reader_put(setting, entry, config_object(reader->config, setting), faults);
 }
 

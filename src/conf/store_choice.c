@@ -133,10 +133,10 @@ static bool take_store(const struct config *config, struct store_config *ret_sto
                              mem_strdup("LEASERUN_STORE_FILE"), err);
     if (config->store_url != NULL)
         return take_url(config->store_url, ret_store, ret_source,
-                        mem_printf("url in [store] of %s", path));
+                        mem_printf("url in [store] of %s", config->store_file));
     if (config->store_url_file != NULL)
         return take_url_file(config->store_url_file, ret_store, ret_source,
-                             mem_printf("url-file in [store] of %s", path), err);
+                             mem_printf("url-file in [store] of %s", config->store_file), err);
     return error_set(err, ERROR_CONFIG,
                      "no store is named: give --store URL, LEASERUN_STORE, LEASERUN_STORE_FILE, or "
                      "url or url-file in [store] of %s, or --local to keep leases on this host "

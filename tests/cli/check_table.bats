@@ -284,6 +284,14 @@ jobs.ini:13 more.ini:4 more.ini:5 "
     (unset LEASERUN_STORE && check_it && expect_status 0 && [[ $output$stderr != *s3cret* ]])
 }
 
+@test "a store that the table names: the file that says so is told" {
+    table <<<$'[store]\nurl = sqlite:leases.db\n'"$JOB"
+    unset LEASERUN_STORE
+    check_it
+    expect_status 0
+    expect_contains "$output" "(from url in [store] of $TABLE)"
+}
+
 @test "a schedule that is never due" {
     told warning 1 'never due' <<<$'[job a]\nschedule = 0 0 30 2 *\ncommand = true'
 }

@@ -73,7 +73,8 @@ static void first_that_is_given_counts(void **state)
     assert_false(store_choice_is_named(&config));
     expect_fault(&config, ERROR_CONFIG, "--local");
     config.store_url = mem_strdup("postgresql:///from-ini");
-    expect_choice(&config, "postgresql:///from-ini", "url in [store] of " CONFIG_PATH);
+    config.store_file = mem_strdup("jobs.ini");
+    expect_choice(&config, "postgresql:///from-ini", "url in [store] of jobs.ini");
     write_file("postgresql:///from-file\nmore\n", 0600);
     setenv("LEASERUN_STORE_FILE", path, 1);
     expect_choice(&config, "postgresql:///from-file", "LEASERUN_STORE_FILE");
@@ -115,12 +116,13 @@ static void url_file__first_line_and_its_faults(void **state)
     struct config config;
     config_init(&config);
     config.store_url_file = mem_strdup(path);
+    config.store_file = mem_strdup("jobs.ini");
     write_file("postgresql://u:s3cret@h/d\r\n", 0600);
-    expect_choice(&config, "postgresql://u:s3cret@h/d", "url-file in [store] of " CONFIG_PATH);
+    expect_choice(&config, "postgresql://u:s3cret@h/d", "url-file in [store] of jobs.ini");
     write_file("postgresql://u:s3cret@h/d\n", 0644);
     expect_fault(&config, ERROR_CONFIG, "every user");
     write_file("postgresql://u@h/d", 0644);
-    expect_choice(&config, "postgresql://u@h/d", "url-file in [store] of " CONFIG_PATH);
+    expect_choice(&config, "postgresql://u@h/d", "url-file in [store] of jobs.ini");
     write_file("", 0600);
     expect_fault(&config, ERROR_CONFIG, "first line");
     write_file("\npostgresql://u@h/d\n", 0600);
