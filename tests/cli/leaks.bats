@@ -19,6 +19,11 @@ named() {
     pgrep -f -- "$KEY" || true
 }
 
+# A guard ends a moment after its leaserun.
+await_none_named() {
+    await 10 eval '[ -z "$(named)" ]'
+}
+
 count_descriptors() { # PID
     find "/proc/$1/fd" -mindepth 1 | wc -l
 }
@@ -34,7 +39,7 @@ connections() {
     for run in $(seq "$RUNS"); do
         leaserun run "$KEY" -- true || { echo "run $run: status $?" >&2 && return 1; }
     done
-    expect_equal "$(named)" ''
+    await_none_named
     expect_equal "$(find "$TMPDIR" "$HOME" -mindepth 1)" ''
     expect_equal "$(find /dev/shm /run -name '*leaserun*' 2>/dev/null)" "$shared_before"
     expect_equal "$(ps -o stat= --ppid $$ | grep -c '^Z' || true)" 0
@@ -63,7 +68,7 @@ connections() {
     done
     kill -TERM "$holder"
     finish "$holder" 10
-    expect_equal "$(named)" ''
+    await_none_named
     [ "$STORE_KIND" != postgresql ] || await 5 eval '[ "$(connections)" -eq 0 ]'
 }
 

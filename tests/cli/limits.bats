@@ -6,12 +6,16 @@
 
 load ../lib/helpers
 
+# Of nobody else, for the limit on processes counts all of a user's.
+LIMITED_USER=54331
+[ "$STORE_KIND" = postgresql ] || LIMITED_USER=54332
+
 setup_file() {
     fresh_store
     mkdir "$BATS_FILE_TMPDIR/bin"
     cp "$LEASERUN" "$LEASERUN-guard" "$BUILD"/src/*.so "$BATS_FILE_TMPDIR/bin"
     chmod 711 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/file" "$BATS_FILE_TMPDIR" 2>/dev/null || true
-    chown 54321 "$BATS_FILE_TMPDIR/bin"
+    chown $LIMITED_USER "$BATS_FILE_TMPDIR/bin"
 }
 
 setup() {
@@ -27,7 +31,7 @@ under_limits() { # LIMIT... -- ARGUMENT...
         limits+=("$1")
         shift
     done
-    run --separate-stderr bash -o pipefail -c '{ "$@" 2>&1 >&4 4>&- | cat >&2; } 4>&1' bash timeout --signal KILL 30 setpriv --reuid 54321 --regid 54321 --clear-groups \
+    run --separate-stderr bash -o pipefail -c '{ "$@" 2>&1 >&4 4>&- | cat >&2; } 4>&1' bash timeout --signal KILL 30 setpriv --reuid $LIMITED_USER --regid $LIMITED_USER --clear-groups \
         prlimit "${limits[@]}" -- "$BATS_FILE_TMPDIR/bin/leaserun" "${@:2}"
 }
 

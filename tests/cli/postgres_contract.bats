@@ -87,6 +87,7 @@ expect_isolation() { # LEVEL
         echo "# $level: $stderr"
         expect_contains "$stderr" 'no lease within 2s: '
         expect_contains "$stderr" 'SQLSTATE 55P03'
-        pg_sql main postgres "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(60)%' and pid <> pg_backend_pid()"
+        pg_sql main "$DATABASE" "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()
+            and query like '%pg_sleep(60)%' and pid <> pg_backend_pid()"
     done
 }

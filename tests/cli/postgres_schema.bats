@@ -87,8 +87,11 @@ is_released() {
 
 # ---- a migration that does not go on ---------------------------------------------------------
 
+# Locks of this database: others may migrate theirs.
+HERE='database = (select oid from pg_database where datname = current_database())'
+
 upkeep_locks() {
-    sql "select count(*) from pg_locks where locktype = 'advisory' and granted"
+    sql "select count(*) from pg_locks where locktype = 'advisory' and granted and $HERE"
 }
 
 has_locks() { # NUMBER
@@ -99,7 +102,7 @@ has_locks() { # NUMBER
 is_unlocked() {
     sql "select (extract(epoch from clock_timestamp() - a.xact_start) * 1000)::int
         from pg_locks l join pg_stat_activity a using (pid)
-        where l.locktype = 'advisory' and l.granted" >"$BATS_TEST_TMPDIR/now"
+        where l.locktype = 'advisory' and l.granted and l.$HERE" >"$BATS_TEST_TMPDIR/now"
     cat "$BATS_TEST_TMPDIR/now" >>"$BATS_TEST_TMPDIR/held"
     [ ! -s "$BATS_TEST_TMPDIR/now" ]
 }
@@ -123,7 +126,8 @@ is_unlocked() {
     [ "$STATUS" -ne 0 ]
     expect_contains "$(started_stderr "$freeze_at")" 55P03
     kill "$writer"
-    sql "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(60)%' and pid <> pg_backend_pid()"
+    sql "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()
+        and query like '%pg_sleep(60)%' and pid <> pg_backend_pid()"
     works init
 }
 
@@ -161,7 +165,8 @@ on_path() { # SCHEMAS
     await 10 has_said "$PID" running
     sql 'create schema postgres'
     leaserun init --schema postgres >/dev/null
-    sql "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'leaserun:%'"
+    sql "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()
+        and application_name like 'leaserun:%'"
     finish "$PID" 15
     expect_equal "$STATUS" 0
     expect_equal "$(sql 'select released from leaserun.leases')" t
