@@ -76,11 +76,17 @@ static const char *compare_schedule(const struct entry *entry, const struct reca
     return past_read(entry, item->fingerprint, &told_us) ? "same" : "another";
 }
 
+/* Neither slot nor outcome nor schedule. */
+static void list_no_past(struct live *live)
+{
+    for (int i = 0; i < 3; i++)
+        listing_nothing(&live->listing);
+}
+
 static void list_past(struct live *live, const struct entry *entry)
 {
-    const struct recall_item *item =
-        entry == NULL ? NULL : &live->items[entry - live->roster->entries];
-    if (item == NULL || item->slot_us == NO_INSTANT) {
+    const struct recall_item *item = &live->items[entry - live->roster->entries];
+    if (item->slot_us == NO_INSTANT) {
         listing_nothing(&live->listing);
         listing_nothing(&live->listing);
     } else {
@@ -88,7 +94,7 @@ static void list_past(struct live *live, const struct entry *entry)
         listing_instant(&live->listing, item->slot_us);
         listing_text(&live->listing, is_known ? run_outcome_name(item->outcome) : NULL);
     }
-    listing_text(&live->listing, item == NULL ? NULL : compare_schedule(entry, item));
+    listing_text(&live->listing, compare_schedule(entry, item));
 }
 
 /* ---- all rows -------------------------------------------------------------------------------- */
@@ -114,7 +120,10 @@ static void list_job(struct live *live, const struct job *job, const struct entr
     if (is_there)
         live->have_job[at] = true;
     list_key(live, job->name, job->key, is_there ? &live->leases.rows[at] : NULL);
-    list_past(live, entry);
+    if (entry == NULL)
+        list_no_past(live);
+    else
+        list_past(live, entry);
 }
 
 /* Each host that has started a scheduler has a key of its own. */
@@ -128,13 +137,13 @@ static void list_reboot_job(struct live *live, const struct entry *entry)
             break;
         live->have_job[at] = true;
         list_key(live, entry->job->name, lease->key, lease);
-        list_past(live, NULL);
+        list_no_past(live);
     }
     if (at > first)
         return;
     MEM_AUTOFREE char *own = turn_claim_key(entry);
     list_key(live, entry->job->name, own, NULL);
-    list_past(live, NULL);
+    list_no_past(live);
 }
 
 static void list_other_keys(struct live *live)
