@@ -5,9 +5,12 @@
 
 #include <string.h>
 
-#define TYPE_TEXT    25 /* in pg_type, on every server */
-#define TYPE_INT8    20
-#define HEADER_BYTES 20
+#define TYPE_TEXT        25 /* in pg_type, on every server */
+#define TYPE_INT8        20
+#define TYPE_TIMESTAMPTZ 1184
+#define HEADER_BYTES     20
+
+#define SERVERS_EPOCH_US 946684800000000 /* 2000-01-01, from which the server counts */
 
 static void put_uint32(char bytes[4], uint32_t value)
 {
@@ -44,15 +47,28 @@ void pg_column_add_text(struct pg_column *column, const char *value)
         add_value(column, TYPE_TEXT, value, strlen(value));
 }
 
-void pg_column_add_number(struct pg_column *column, int64_t value)
+static void add_eight_bytes(struct pg_column *column, uint32_t type, uint64_t value)
 {
     char bytes[8];
-    put_uint32(bytes, (uint32_t)((uint64_t)value >> 32));
-    put_uint32(bytes + 4, (uint32_t)(uint64_t)value);
+    put_uint32(bytes, (uint32_t)(value >> 32));
+    put_uint32(bytes + 4, (uint32_t)value);
+    add_value(column, type, bytes, sizeof bytes);
+}
+
+void pg_column_add_number(struct pg_column *column, int64_t value)
+{
     if (value == NO_INSTANT)
         column->null_count++;
     else
-        add_value(column, TYPE_INT8, bytes, sizeof bytes);
+        add_eight_bytes(column, TYPE_INT8, (uint64_t)value);
+}
+
+void pg_column_add_instant(struct pg_column *column, int64_t wall_us)
+{
+    if (wall_us == NO_INSTANT)
+        column->null_count++;
+    else
+        add_eight_bytes(column, TYPE_TIMESTAMPTZ, (uint64_t)wall_us - SERVERS_EPOCH_US);
 }
 
 /* How many dimensions, whether any is NULL, the type; the length and first index of the one
