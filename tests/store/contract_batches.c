@@ -21,14 +21,19 @@ static void on_done(struct store_request *request)
     crowd.called++;
 }
 
+static void init_contender(int i)
+{
+    crowd.each[i] = contender(crowd.keys[i]);
+    crowd.each[i].item.holder = crowd.each[i].holder;
+    crowd.each[i].item.run_id = crowd.each[i].run_id;
+}
+
 static void init_crowd(struct store_fixture *fixture)
 {
     const char *base = store_fixture_key(fixture);
     for (int i = 0; i < MANY; i++) {
         snprintf(crowd.keys[i], sizeof crowd.keys[i], "%.30s/%d", base, i);
-        crowd.each[i] = contender(crowd.keys[i]);
-        crowd.each[i].item.holder = crowd.each[i].holder;
-        crowd.each[i].item.run_id = crowd.each[i].run_id;
+        init_contender(i);
         crowd.statuses[i] = i % 256;
     }
 }
@@ -118,6 +123,28 @@ static void thousand_keys__every_third_with_a_slot_and_a_status__each_keeps_its_
     }
 }
 
+static void thousand_keys__every_third_with_a_fingerprint__each_is_told_its_own(void **state)
+{
+    static char fingerprints[MANY][16];
+    init_crowd(*state);
+    for (int i = 0; i < MANY; i++) {
+        snprintf(fingerprints[i], sizeof fingerprints[i], "of %d", i);
+        crowd.each[i].item.fingerprint = i % 3 == 1 ? fingerprints[i] : NULL;
+    }
+    ask_all(*state, STORE_CLAIM);
+    ask_all(*state, STORE_RELEASE);
+    for (int i = 0; i < MANY; i++) {
+        init_contender(i);
+        crowd.each[i].item.fingerprint = "next";
+    }
+    ask_all(*state, STORE_CLAIM);
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(crowd.each[i].item.verdict, CLAIM_WON);
+        assert_string_equal(crowd.each[i].item.previous_fingerprint,
+                            i % 3 == 1 ? fingerprints[i] : "");
+    }
+}
+
 static void thousand_slots__undone_at_once__are_open_again(void **state)
 {
     init_crowd(*state);
@@ -151,6 +178,7 @@ int main(void)
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(thousand_keys__claimed_renewed_released_at_once__each_has_its_own_answer),
         cmocka_unit_test(thousand_keys__every_third_with_a_slot_and_a_status__each_keeps_its_own),
+        cmocka_unit_test(thousand_keys__every_third_with_a_fingerprint__each_is_told_its_own),
         cmocka_unit_test(thousand_slots__undone_at_once__are_open_again),
         cmocka_unit_test(two_claim_a_key_at_once__one_wins_and_the_other_is_held),
     };
