@@ -65,9 +65,8 @@ static const char claim_sql[] =
     "attempt, started_at, starts) SELECT look.run_id, look.key, look.job, look.slot, false, "
     "won.fence, look.holder, 1, won.acquired_at, look.starts "
     "FROM won JOIN look ON look.key {=} won.key RETURNING run.run_id, run.fence)"
-    ", server AS MATERIALIZED (SELECT #server)"
-    " SELECT started.run_id, started.fence, server.server_us, server.timeline%previous_fingerprint "
-    "FROM server CROSS JOIN started%look";
+    " SELECT NULL AS run_id, NULL::!int8 AS fence, NULL AS previous_fingerprint, #server UNION ALL "
+    "SELECT started.run_id, started.fence, %previous_fingerprint, NULL, NULL FROM started%look";
 
 static const char release_sql[] =
     "WITH #settings"
@@ -107,11 +106,11 @@ bool pg_plain_fits_claim(const struct pg_task *task)
 static const struct pg_sql_name *claim_names(const struct pg_task *task)
 {
     static const struct pg_sql_name with[] = {
-        {"previous_fingerprint", ", look.previous_fingerprint"},
+        {"previous_fingerprint", "look.previous_fingerprint"},
         {"look", " JOIN look ON look.run_id OPERATOR(pg_catalog.=) started.run_id"},
         {NULL, NULL}};
     static const struct pg_sql_name without[] = {
-        {"previous_fingerprint", ""}, {"look", ""}, {NULL, NULL}};
+        {"previous_fingerprint", "NULL"}, {"look", ""}, {NULL, NULL}};
     for (size_t i = 0; i < task->request->u.claim.count; i++)
         if (task->request->u.claim.items[i].fingerprint != NULL)
             return with;
@@ -171,15 +170,16 @@ static struct claim_item *find_item(const struct pg_task *task, const char *run_
     return NULL;
 }
 
-/* All looked plain: who was not won then was taken by others meanwhile. */
+/* The first row is the server's own. All looked plain: who was not won then was taken by others
+ * meanwhile. */
 enum pg_next pg_plain_read_claim(struct pg_task *task, const PGresult *result)
 {
     size_t at = 0;
-    if (PQntuples(result) == 0)
+    if (PQntuples(result) <= 1)
         return PG_NEXT_STEP;
     for (size_t i = 0; i < task->request->u.claim.count; i++)
         reset(&task->request->u.claim.items[i]);
-    for (int row = 0; row < PQntuples(result); row++) {
+    for (int row = 1; row < PQntuples(result); row++) {
         struct claim_item *item = find_item(task, pg_row_text(result, row, "run_id"), &at);
         int64_t fence = pg_row_int64(result, row, "fence", 0);
         if (item == NULL || fence <= 0)
