@@ -192,6 +192,15 @@ finish_five() {
     expect_starts 4
 }
 
+# Of two instants half a year apart one is in summer time: their days are no sum of hours.
+@test "--hold-at-least counts hours, whatever the zone of the server's sessions is" {
+    [ "$STORE_KIND" = postgresql ] || skip 'has no zone'
+    leaserun run "$KEY" -- true
+    PGTZ=Europe/Paris leaserun run --once-per hour --hold-at-least 4392h "$KEY" -- true
+    expect_equal "$(pg_sql main "$DATABASE" "select extract(epoch from not_before - acquired_at)::int
+        from leaserun.leases where key = '$KEY'")" $((4392 * 3600))
+}
+
 @test "--hold-at-least holds after a failure too, and by --held-exit is told as any other holder" {
     noting --hold-at-least 1m -- false
     expect_status 1

@@ -126,7 +126,8 @@
     "fence = GREATEST(!nextval(@@fence_seq), lease.fence {+} 1), attempt = EXCLUDED.attempt, "     \
     "acquired_at = !clock_timestamp(), "                                                           \
     "expires_at = !clock_timestamp() {+} #span(EXCLUDED.ttl_ms), "                                 \
-    "not_before = !clock_timestamp() {+} (EXCLUDED.not_before {-} EXCLUDED.acquired_at), "         \
+    "not_before = !clock_timestamp() {+} #span(#ms(EXCLUDED.not_before {-} "                       \
+    "EXCLUDED.acquired_at)), "                                                                     \
     "released = false, revoked = false, waited = false, slot = COALESCE(EXCLUDED.slot, "           \
     "lease.slot), "                                                                                \
     "ttl_ms = EXCLUDED.ttl_ms, "                                                                   \

@@ -12,9 +12,7 @@
 
 /* Plain is a key that is new, or was released by a run that told its end, with its hold over, and a
  * slot that is due and has no run. Each is judged again under the row's lock, by a fresh clock. The
- * slot itself cannot be: a run that was written since makes the statement fail (23505). The fence
- * is drawn before a wait for the lock; should the row's have risen to it meanwhile, another one is
- * drawn under the lock. */
+ * slot itself cannot be: a run that was written since makes the statement fail (23505). */
 static const char claim_sql[] =
     "WITH #settings"
     ", given AS MATERIALIZED (SELECT $3::!text[] AS keys, $4::!text[] AS holders, $5::!text[] AS "
@@ -48,11 +46,11 @@ static const char claim_sql[] =
     "WHERE (SELECT !bool_and(look.is_plain) FROM look) ORDER BY look.key "
     "ON CONFLICT (key) DO UPDATE SET holder = EXCLUDED.holder, run_id = EXCLUDED.run_id, "
     "previous_run_id = NULL, "
-    "fence = CASE WHEN EXCLUDED.fence {>} lease.fence THEN EXCLUDED.fence "
-    "ELSE GREATEST(!nextval(@@fence_seq), lease.fence {+} 1) END, attempt = 1, "
+    "fence = GREATEST(!nextval(@@fence_seq), lease.fence {+} 1), attempt = 1, "
     "acquired_at = !clock_timestamp(), "
     "expires_at = !clock_timestamp() {+} #span(EXCLUDED.ttl_ms), "
-    "not_before = !clock_timestamp() {+} (EXCLUDED.not_before {-} EXCLUDED.acquired_at), "
+    "not_before = !clock_timestamp() {+} #span(#ms(EXCLUDED.not_before {-} "
+    "EXCLUDED.acquired_at)), "
     "released = false, waited = false, slot = COALESCE(EXCLUDED.slot, lease.slot), ttl_ms = "
     "EXCLUDED.ttl_ms, "
     "fingerprint = COALESCE(EXCLUDED.fingerprint, lease.fingerprint) "
