@@ -81,9 +81,13 @@ json_field() { # FIELD
 for line in sys.stdin: print(json.loads(line)[sys.argv[1]])' "$1"
 }
 
+has_sanitizer() {
+    ldd "$LEASERUN" | grep -q 'libasan'
+}
+
 # Where a test takes away what a sanitizer's runtime needs itself.
 skip_with_sanitizer() {
-    ! ldd "$LEASERUN" | grep -q 'libasan' || skip 'a sanitizer needs more'
+    ! has_sanitizer || skip 'a sanitizer needs more'
 }
 
 # ---- waiting -------------------------------------------------------------------------------
