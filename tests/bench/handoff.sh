@@ -12,9 +12,9 @@ chmod 755 "$work"
 PG_ROOT=$work/pg
 mkdir "$PG_ROOT"
 . "$top/tests/lib/pg.sh"
-pooler=
 stop_all() {
-    [ -z "$pooler" ] || { kill "$pooler"; wait "$pooler"; } 2>/dev/null
+    [ ! -s "$work/pooler/pid" ] || kill "$(cat "$work/pooler/pid")"
+    wait
     pg_stop_all
     rm -rf "$work"
 }
@@ -50,10 +50,10 @@ if command -v pgbouncer >/dev/null; then
 	unix_socket_dir = $work/pooler
 	auth_type = any
 	pool_mode = transaction
+	pidfile = $work/pooler/pid
 	END
     _pg_own "$work/pooler"
     (cd / && _pg_as_owner pgbouncer -q "$work/pooler/ini" >"$work/pooler.log" 2>&1) &
-    pooler=$!
     tries=0
     until [ -S "$work/pooler/.s.PGSQL.6432" ] || [ $tries -ge 100 ]; do
         tries=$((tries + 1))
